@@ -1,0 +1,97 @@
+// The contract of a room: what is asked of a store and what it answers. Both stores obey it (docs/architecture.md, "The rules
+// of a room"); the memory store runs the rules in core/room_state, the Valkey store runs them as one Lua script.
+//
+// All times are µs. `now` is the store's clock; numbers and epochs are times of that clock, so later ones are larger.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "core/pacing.h"
+#include "core/sid.h"
+
+namespace fairway::room {
+
+enum class Mode : std::uint8_t { normal, hold, open, closed };
+
+struct Settings {
+  std::uint32_t capacity = 0;
+  std::uint32_t rate = 0;       // admissions at most in any rate_window; 0 with rate_window 0: no limit
+  Micros rate_window = 0;       // 1 s or 60 s; 0: no limit
+  Micros session_timeout = 600'000'000;
+  Micros session_max = 0;       // 0: off
+  Micros grant_timeout = 30'000'000;
+  Micros abandon_timeout = 60'000'000;
+  Micros return_grace = 600'000'000;
+  std::uint32_t max_waiting = 100'000;
+  Micros poll_min = 3'000'000;
+  Micros poll_max = 30'000'000;
+  Mode mode = Mode::normal;
+};
+
+// What the gateway remembers of a room, told with each call so that a store that knows less notices it.
+struct Memory {
+  std::uint64_t epoch = 0;  // 0: remembers nothing
+  std::uint64_t version = 0;
+  std::uint64_t last_number = 0;
+  std::uint32_t inside = 0;
+  std::uint32_t waiting = 0;
+  bool outage_ended = false;  // an outage without known loss just ended: nobody is dropped for not having been seen
+};
+
+enum class Kind : std::uint8_t {
+  enter,      // a page or client request without a fresh pass: joins, moves up, or comes in
+  poll,       // a status check: never makes a newcomer
+  heartbeat,  // a valid pass older than `refresh`
+  release,    // leave, or the application ended the session: frees place or slot, marks ended
+};
+
+struct Operation {
+  Kind kind = Kind::enter;
+  Sid sid;
+  std::uint64_t epoch = 0;   // the claim of the token shown; 0 with number 0: no claim
+  std::uint64_t number = 0;
+  Micros admitted = 0;       // heartbeat: when the pass says it was admitted (store time); 0: unknown
+  Network network;
+  Micros gap = 0;            // time since the ticket shown was issued: this caller's own last gap
+};
+
+enum class State : std::uint8_t {
+  admitted,   // inside: number, epoch, expires, admitted_at are set
+  waiting,    // in line: number, epoch, rank, interval are set
+  full,       // line full: busy
+  closed,     // mode closed, newcomer or waiter
+  gone,       // ended, or lost too long ago: start a new session
+  unknown,    // poll of a session that is neither inside nor in line and has no claim that counts
+  released,   // answer to release
+  no_memory,  // the store has no room for this one: busy; nothing was changed by this operation
+};
+
+struct Answer {
+  State state = State::unknown;
+  bool created = false;         // this call drew a new number for the session (a newcomer)
+  std::uint64_t rank = 0;       // 1-based; 0: not told (recovery)
+  Micros interval = 0;          // poll interval before jitter
+  std::uint64_t epoch = 0;
+  std::uint64_t number = 0;
+  Micros expires = 0;           // when the slot ends if nothing more is heard (store time)
+  Micros admitted_at = 0;       // store time
+};
+
+// The part of an answer that is the same for all operations of a call.
+struct Summary {
+  Micros now = 0;               // the store's steady clock
+  std::uint64_t epoch = 0;
+  std::uint64_t version = 0;
+  std::uint64_t last_number = 0;
+  std::uint32_t inside = 0;     // includes granted
+  std::uint32_t granted = 0;    // promoted, not yet claimed
+  std::uint32_t waiting = 0;
+  std::uint64_t admitted_total = 0;   // grants and direct entries, ever
+  std::uint64_t abandoned_total = 0;  // dropped from the line or passed over, ever
+  bool recovering = false;      // nobody is promoted, ranks are not told
+  bool more_work = false;       // bounded work was left: call again at once
+};
+
+}  // namespace fairway::room

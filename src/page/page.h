@@ -1,0 +1,64 @@
+// The visitor's pages as text: which language, which template, what is filled in. Pure; no nginx. The built-in templates are
+// made from web/waiting at build time, one per page and language; a site's own template is any HTML with the same places.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace fairway::page {
+
+enum class Kind : std::uint8_t {
+  waiting,      // in line
+  busy,         // line full, or too many requests: retries by itself
+  closed,       // the room is closed
+  unavailable,  // the store is down: retries by itself
+  left,         // after leaving
+  cookies,      // cookies are needed
+  unprocessed,  // answer to a POST of somebody who is not inside: nothing was processed, no automatic reload
+};
+inline constexpr std::size_t kKinds = 7;
+
+enum class Language : std::uint8_t { en, de, fr, es, ja, ko, zh };
+inline constexpr std::size_t kLanguages = 7;
+
+// The best of the languages above for an Accept-Language header (RFC 9110, q values, prefix match); English when none fits.
+// Looks at no more than the first 1,000 bytes.
+Language choose_language(std::string_view accept_language) noexcept;
+std::string_view tag(Language language) noexcept;  // "en", "de", …
+
+struct Values {
+  std::string_view room;        // name of the room
+  std::string_view status_url;  // path
+  std::string_view leave_url;   // path
+  std::string_view message;     // the operator's words, raw; escaped here
+  std::uint64_t rank = 0;       // 0: not told
+  std::uint64_t waiting = 0;
+  std::optional<std::uint32_t> eta;  // seconds
+  std::uint32_t retry_after = 1;     // seconds
+  bool paused = false;
+  bool stale = false;
+};
+
+// An HTML file with places {{room}} {{status_url}} {{leave_url}} {{rank}} {{waiting}} {{eta}} {{message}} {{retry_after}} {{lang}}
+// (any other {{…}} stays as it is). Values are HTML-escaped; numbers are grouped and the estimate is put in words for the language.
+class Template {
+ public:
+  explicit Template(std::string_view html);  // keeps views into `html`: it must outlive the template
+  // Appends to `out`.
+  void render(const Values& values, Language language, std::string& out) const;
+
+ private:
+  struct Impl;
+  std::shared_ptr<const Impl> impl_;
+};
+
+const Template& builtin(Kind kind, Language language);
+// Value of the Content-Security-Policy header that fits the built-in pages (hashes of their script and style).
+std::string_view builtin_policy() noexcept;
+// The one for a site's own template: own origin and inline only.
+std::string_view custom_policy() noexcept;
+
+}  // namespace fairway::page

@@ -18,16 +18,16 @@ enum class Secure : std::uint8_t { automatic, on, off };
 struct RoomConf {
   ngx_str_t name{};
   room::Settings settings;
-  std::int64_t refresh = 15;            // s
+  std::int64_t refresh = 15;              // s
   std::uint32_t entries_per_minute = 60;  // per address; 0: off
-  bool entries_set = false;             // set in the file: private and loopback addresses count too
-  std::uint32_t polls_per_second = 3;   // per session
+  bool entries_set = false;               // set in the file: private and loopback addresses count too
+  std::uint32_t polls_per_second = 3;     // per session
   bool fail_open = false;
   bool bind_network = false;
   const page::Template* page = nullptr;  // a site's own waiting page; nullptr: built in
   ngx_uint_t page_status = 429;
-  ngx_str_t message{};       // raw UTF-8; empty: none
-  ngx_str_t message_json{};  // with its quotes, or null
+  ngx_str_t message{};            // raw UTF-8; empty: none
+  ngx_str_t message_json{};       // with its quotes, or null
   ngx_array_t* bypass = nullptr;  // of ngx_http_complex_value_t
   ngx_str_t cookie_domain{};
   Secure cookie_secure = Secure::automatic;
@@ -40,14 +40,14 @@ struct RoomConf {
 };
 
 struct MainConf {
-  ngx_str_t state{};                // folder, absolute
-  ngx_str_t keys_file{};            // absolute
+  ngx_str_t state{};                         // folder, absolute
+  ngx_str_t keys_file{};                     // absolute
   std::unique_ptr<KeyRing>* keys = nullptr;  // owned by the configuration pool; never null after init_main_conf when rooms exist
-  std::string* new_keys = nullptr;  // text of a keys file to be written at start, when there was none
-  std::size_t memory = 0;           // bytes of `fairway_store memory`
-  ngx_array_t rooms{};              // of RoomConf*
-  ngx_shm_zone_t* zone = nullptr;   // nullptr when there is no room
-  bool any_location = false;        // some location uses a room
+  std::string* new_keys = nullptr;           // text of a keys file to be written at start, when there was none
+  std::size_t memory = 0;                    // bytes of `fairway_store memory`
+  ngx_array_t rooms{};                       // of RoomConf*
+  ngx_shm_zone_t* zone = nullptr;            // nullptr when there is no room
+  bool any_location = false;                 // some location uses a room
 };
 
 struct SrvConf {

@@ -1,4 +1,4 @@
-#include "ngx.h"
+#include "nginx/ngx.h"
 
 namespace {
 

@@ -72,6 +72,8 @@ Finished run_and_read(const std::vector<std::string>& arguments, const std::stri
   return finished;
 }
 
-int exit_code(int wait_status) { return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status); }
+int exit_code(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
 
 }  // namespace fairway::cli

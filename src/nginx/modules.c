@@ -3,9 +3,14 @@
 #include <ngx_core.h>
 
 extern ngx_module_t ngx_http_fairway_module;
+extern ngx_module_t ngx_http_fairway_filter_module;
 
-__attribute__((visibility("default"))) ngx_module_t* ngx_modules[] = {&ngx_http_fairway_module, NULL};
-__attribute__((visibility("default"))) char* ngx_module_names[] = {(char*)"ngx_http_fairway_module", NULL};
-/* A handler of a later module runs earlier within its phase: before limit_conn here means after limit_req and limit_conn there. */
-__attribute__((visibility("default"))) char* ngx_module_order[] = {(char*)"ngx_http_fairway_module", (char*)"ngx_http_limit_conn_module",
+__attribute__((visibility("default"))) ngx_module_t* ngx_modules[] = {&ngx_http_fairway_module, &ngx_http_fairway_filter_module, NULL};
+__attribute__((visibility("default"))) char* ngx_module_names[] = {(char*)"ngx_http_fairway_module", (char*)"ngx_http_fairway_filter_module",
                                                                    NULL};
+/* Each of our modules is put before the first of those named behind it that nginx has already. Why there: module.cpp. */
+__attribute__((visibility("default"))) char* ngx_module_order[] = {
+    (char*)"ngx_http_fairway_module",        (char*)"ngx_http_limit_conn_module",
+    (char*)"ngx_http_fairway_filter_module", (char*)"ngx_http_range_header_filter_module",
+    NULL,
+};

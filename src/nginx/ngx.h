@@ -67,7 +67,19 @@ inline ngx_str_t copy(ngx_pool_t* pool, std::string_view text) noexcept {
   return {data == nullptr ? 0 : text.size(), data};
 }
 
-inline void add_timer(ngx_event_t* event, ngx_msec_t milliseconds) noexcept { ngx_add_timer(event, milliseconds); }
+inline ngx_str_t concat(ngx_pool_t* pool, std::string_view first, std::string_view second) noexcept {
+  auto* data = static_cast<u_char*>(ngx_pnalloc(pool, first.size() + second.size() + 1));
+  if (data == nullptr) {
+    return {0, nullptr};
+  }
+  ngx_memcpy(data, first.data(), first.size());
+  ngx_memcpy(data + first.size(), second.data(), second.size());
+  return {first.size() + second.size(), data};
+}
+
+inline void add_timer(ngx_event_t* event, ngx_msec_t milliseconds) noexcept {
+  ngx_add_timer(event, milliseconds);
+}
 
 inline void delete_timer(ngx_event_t* event) noexcept {
   if (event->timer_set) {

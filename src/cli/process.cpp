@@ -17,6 +17,7 @@ namespace {
 
 // In the child, after fork: only calls that are safe there. Answers through the exit code of a shell: 126 cannot run.
 [[noreturn]] void become(char* const* arguments, const char* folder, int output, pid_t parent) {
+  for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE}) std::signal(signal, SIG_DFL);  // shells start jobs with some ignored
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);

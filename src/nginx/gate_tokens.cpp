@@ -27,9 +27,9 @@ void Gate::read_tokens() noexcept {
   for (const TokenKind kind : {TokenKind::pass, TokenKind::ticket}) {
     const std::string_view cookie = view(kind == TokenKind::pass ? room_.pass_cookie : room_.ticket_cookie);
     std::size_t tried = 0;  // of several cookies of one name four are looked at
-    for (std::size_t i = 0; i < visit_.cookie_headers && tried < kMaxCookiesOfOneName; ++i) {
-      std::string_view values[kMaxCookiesOfOneName];
-      const std::size_t found = find_cookies(visit_.cookies[i], cookie, std::span(values).first(kMaxCookiesOfOneName - tried));
+    for (std::size_t i = 0; i < visit_.cookie_headers && tried < kMaxSameCookies; ++i) {
+      std::string_view values[kMaxSameCookies];
+      const std::size_t found = find_cookies(visit_.cookies[i], cookie, std::span<std::string_view>(values).first(kMaxSameCookies - tried));
       for (std::size_t k = 0; k < found; ++k) {
         consider(values[k], kind, network);
       }

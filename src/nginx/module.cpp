@@ -26,7 +26,7 @@ ngx_int_t preconfiguration(ngx_conf_t* cf) noexcept {
 }
 
 ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
-  return add_phase_handler(cf, NGX_HTTP_PREACCESS_PHASE, preaccess_handler);
+  return check_rooms(cf) == NGX_OK ? add_phase_handler(cf, NGX_HTTP_PREACCESS_PHASE, preaccess_handler) : NGX_ERROR;
 }
 
 ngx_int_t filter_postconfiguration(ngx_conf_t* cf) noexcept {

@@ -69,12 +69,12 @@ ngx_int_t strip_cookies(ngx_http_request_t* r, Visit& visit, bool& empty) noexce
   ngx_uint_t kept = 0;
   for (ngx_uint_t i = 0; i < r->headers_in.cookies.nelts; ++i) {
     const std::string_view value = view(cookies[i]->value);
-    if (may_hold_fairway_cookie(value)) {
+    if (value.find("fairway_") != std::string_view::npos) {
       auto* stripped = static_cast<char*>(ngx_pnalloc(r->pool, value.size()));
       if (stripped == nullptr) {
         return NGX_ERROR;
       }
-      const StrippedCookies result = strip_fairway_cookies(value, stripped);
+      const StrippedCookies result = fairway::strip_cookies(value, {stripped, value.size()});
       if (result.removed) {
         if (visit.cookie_headers < Visit::kCookieHeaders) {
           visit.cookies[visit.cookie_headers++] = value;

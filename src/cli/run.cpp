@@ -20,7 +20,9 @@
 namespace fairway::cli {
 namespace {
 
-void say(const std::string& text) { std::cerr << "fairway: " << text << std::endl; }
+void say(const std::string& text) {
+  std::cerr << "fairway: " << text << std::endl;
+}
 
 int print_config(const RunSettings& settings) {
   Machine machine = look_around();
@@ -58,7 +60,8 @@ void warn_of_trouble(const RunSettings& settings) {
   const std::string keys = check_keys_file(settings.keys_path());
   if (!keys.empty()) say("warning: " + keys);
   const std::string trouble = upstream_trouble(settings.upstream);
-  if (!trouble.empty()) say("warning: nothing answers at " + settings.upstream.url() + " (" + trouble + "): visitors get 502 until it is up");
+  if (!trouble.empty())
+    say("warning: nothing answers at " + settings.upstream.url() + " (" + trouble + "): visitors get 502 until it is up");
 }
 
 std::string summary(const RunSettings& settings) {
@@ -85,8 +88,9 @@ int run_command(const RunSettings& settings) {
   replace_private_file(settings.config_path(), nginx_config(settings, machine, Secrets::written));
   check_config(nginx, settings.work_path(), settings.config_path());
   unlink(settings.pid_path().c_str());  // a new one says that nginx is up
-  const bool good = supervise({nginx, "-e", "stderr", "-p", "./", "-c", settings.config_path(), "-g", "daemon off;"}, settings.work_path(),
-                              [&] { return std::filesystem::exists(settings.pid_path()); }, [&] { say(summary(settings)); });
+  const bool good = supervise(
+      {nginx, "-e", "stderr", "-p", "./", "-c", settings.config_path(), "-g", "daemon off;"}, settings.work_path(),
+      [&] { return std::filesystem::exists(settings.pid_path()); }, [&] { say(summary(settings)); });
   if (!good) throw RunError("nginx ended by itself; what it said is above");
   return 0;
 }

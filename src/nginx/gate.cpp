@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "nginx/address.h"
+#include "nginx/block.h"
 
 namespace fairway::ngx {
 
@@ -36,6 +37,9 @@ Verdict Gate::decide() noexcept {
       return settle(Verdict::Action::through, Outcome::pass);
     }
   }
+  if (room_.settings.mode == room::Mode::open) {
+    return enter_open();
+  }
   if (is_prefetch(visit_)) {
     return settle(Verdict::Action::refuse_prefetch, Outcome::waiting);
   }
@@ -57,7 +61,7 @@ Reply Gate::status() noexcept {
   const Token& token = shown_.pass ? shown_.pass_token : shown_.ticket_token;
   name(token.sid);
   if (!shown_.pass && !worker_.allow_poll(room_, token.sid)) {
-    return busy(kRetryTooOften).reply;
+    return busy(token, kRetryTooOften).reply;
   }
   const room::Answer answer = ask(operation(room::Kind::poll, token));
   if (answer.state == room::State::unknown || answer.state == room::State::gone) {
@@ -99,7 +103,7 @@ Verdict Gate::enter() noexcept {
   const Token token = shown_.ticket_token;
   name(token.sid);
   if (!worker_.allow_poll(room_, token.sid)) {
-    return busy(kRetryTooOften);
+    return busy(token, kRetryTooOften);
   }
   const bool counts = token.number == 0;  // a numbered ticket is no new session
   const sockaddr* address = r_->connection->sockaddr;
@@ -110,9 +114,29 @@ Verdict Gate::enter() noexcept {
     worker_.refund_entry(room_, address);
   }
   if (answer.state == room::State::unknown) {
-    return busy(kRetryEntries);
+    return busy(token, kRetryEntries);
   }
   return act_on(answer, token);
+}
+
+// The room is open: everybody comes in, counted as inside even above capacity; whom the store has no room for comes in uncounted.
+Verdict Gate::enter_open() noexcept {
+  Token token = shown_.pass ? shown_.pass_token : shown_.ticket_token;
+  if (!shows_token() && !worker_.random(token.sid.bytes.data(), token.sid.bytes.size())) {
+    return settle(Verdict::Action::through, Outcome::open);
+  }
+  room::Answer answer = ask(operation(shown_.pass ? room::Kind::heartbeat : room::Kind::enter, token));
+  if (answer.state == room::State::gone) {
+    token = {};
+    if (worker_.random(token.sid.bytes.data(), token.sid.bytes.size())) {
+      answer = ask(operation(room::Kind::enter, token));
+    }
+  }
+  name(token.sid);
+  if (answer.state == room::State::admitted) {
+    give_pass(token.sid, answer);
+  }
+  return settle(Verdict::Action::through, Outcome::open);
 }
 
 // No valid token: no state is made anywhere, but the next request can show a ticket.
@@ -135,7 +159,7 @@ Verdict Gate::act_on(const room::Answer& answer, const Token& token) noexcept {
     case room::State::admitted:
       give_pass(token.sid, answer);
       give_ticket(token.sid, answer.epoch, answer.number);
-      return settle(Verdict::Action::through, room_.settings.mode == room::Mode::open ? Outcome::open : Outcome::admitted);
+      return settle(Verdict::Action::through, Outcome::admitted);
     case room::State::waiting:
       visit_.pass = {};
       visit_.rank = answer.rank;
@@ -146,8 +170,7 @@ Verdict Gate::act_on(const room::Answer& answer, const Token& token) noexcept {
       return settle(Verdict::Action::reply, Outcome::closed, simple(page::Kind::closed, "closed", jitter(kRetryClosed)));
     case room::State::full:
     case room::State::no_memory:
-      give_ticket(token.sid, token.epoch, token.number);
-      return busy(kRetryFull);
+      return busy(token, kRetryFull);
     default:
       return newcomer();
   }
@@ -179,7 +202,9 @@ Reply Gate::simple(page::Kind kind, std::string_view state, std::uint32_t retry_
   return reply;
 }
 
-Verdict Gate::busy(std::uint32_t retry_after) noexcept {
+// Whatever the token claims is kept: a held place is never lost by a busy answer.
+Verdict Gate::busy(const Token& token, std::uint32_t retry_after) noexcept {
+  give_ticket(token.sid, token.epoch, token.number);
   const std::uint32_t wait = retry_after == kRetryTooOften ? kRetryTooOften : jitter(retry_after);
   return settle(Verdict::Action::reply, Outcome::busy, simple(page::Kind::busy, "busy", wait));
 }
@@ -202,16 +227,7 @@ bool Gate::bypassed() const noexcept {
   if (r_->method == NGX_HTTP_OPTIONS && !visit_.seen.origin.empty() && !visit_.seen.preflight_method.empty()) {
     return true;  // a CORS preflight carries no cookies, whoever sends it
   }
-  if (room_.bypass == nullptr) {
-    return false;
-  }
-  for (ngx_http_complex_value_t& value : std::span(static_cast<ngx_http_complex_value_t*>(room_.bypass->elts), room_.bypass->nelts)) {
-    ngx_str_t text;
-    if (ngx_http_complex_value(r_, &value, &text) == NGX_OK && text.len != 0 && !(text.len == 1 && text.data[0] == '0')) {
-      return true;
-    }
-  }
-  return false;
+  return any_true(r_, room_.bypass);
 }
 
 bool Gate::young(const Token& pass) const noexcept {

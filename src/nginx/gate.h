@@ -54,11 +54,12 @@ class Gate {
 
   Verdict heartbeat() noexcept;
   Verdict enter() noexcept;
+  Verdict enter_open() noexcept;
   Verdict newcomer() noexcept;
   Verdict act_on(const room::Answer& answer, const Token& token) noexcept;
   Reply describe(const room::Answer& answer) noexcept;
   Reply simple(page::Kind kind, std::string_view state, std::uint32_t retry_after) noexcept;
-  Verdict busy(std::uint32_t retry_after) noexcept;
+  Verdict busy(const Token& token, std::uint32_t retry_after) noexcept;
 
   room::Operation operation(room::Kind kind, const Token& token) const noexcept;
   room::Answer ask(const room::Operation& operation) noexcept;

@@ -326,6 +326,14 @@ def test_with_every_directive_off(gateway):
     assert running.quit() == 0
 
 
+def test_single_process(gateway):
+    running = gateway(f"{SERVER} waiting_room sale {{ capacity 1; }}", single=True)
+    inside, waiting = Visitor(running.address), Visitor(running.address)
+    assert (inside.page().status, waiting.page().status) == (200, 429)
+    assert (running.metrics().get("fairway_room_inside", room="sale"), running.metrics().get("fairway_room_waiting", room="sale")) == (1, 1)
+    assert running.quit() == 0
+
+
 def test_reload_cannot_change_the_size_of_the_store(gateway):
     room = f"{SERVER} waiting_room sale {{ capacity 1; }}"
     running = gateway("fairway_store memory 8m;" + room)
@@ -346,8 +354,5 @@ def test_reload_cannot_change_the_size_of_the_store(gateway):
 
 def test_refused_at_start_as_under_test(make_gateway):
     gateway = make_gateway(f"{SERVER} waiting_room sale {{ capacity x; }}")
-    gateway.allow(r'"capacity" must be')
     with pytest.raises(StartFailed, match='"capacity" must be a whole number'):
         gateway.start()
-    gateway.process.wait(10)
-    gateway.process = None

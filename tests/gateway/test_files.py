@@ -223,9 +223,6 @@ def test_folder_that_is_a_file(make_gateway):
 def test_start_refuses_bad_keys(make_gateway):
     running = make_gateway("fairway_keys keys;" + ROOM)
     (running.prefix / "keys").write_text("nonsense\n")
-    running.allow("keys file")
     with pytest.raises(StartFailed, match="keys file"):
         running.start()
-    running.process.wait(10)
-    running.process = None
     assert not running.state.exists()

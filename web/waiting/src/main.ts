@@ -1,9 +1,9 @@
 // The thin layer between line.ts and the document. The page is complete without it.
 import { type Answer, readBody } from "./answer.ts";
 import { begin, heard, type Kind, type Line, missed, pause, reloadDelay, shouldReload } from "./line.ts";
-import { Memory } from "./memory.ts";
-import { Poller } from "./poller.ts";
-import { View } from "./view.ts";
+import { remember } from "./memory.ts";
+import { poll } from "./poller.ts";
+import { viewOf } from "./view.ts";
 
 interface News {
   answer?: Answer;
@@ -12,10 +12,10 @@ interface News {
 
 const page = document.getElementById("page") as HTMLElement;
 const { kind = "waiting", room = "", status = "", retry = "" } = page.dataset as Partial<Record<string, string>> & { kind?: Kind };
-const memory = new Memory(`fairway:${room}:`);
+const memory = remember(room);
 const tabs = "BroadcastChannel" in window ? new BroadcastChannel(`fairway:${room}`) : null;
-const view = kind === "waiting" ? new View(page) : null;
-const poller = new Poller(status, onAnswer);
+const view = kind === "waiting" ? viewOf(page) : null;
+const poller = poll(status, onAnswer);
 
 const nothing: Answer = { state: kind, rank: null, waiting: null, eta: null, retryAfter: Number(retry) || 1, paused: false, stale: false, message: null };
 let line: Line = begin(readBody(JSON.parse(page.dataset.answer ?? "null")) ?? nothing, memory.get("first"), Date.now());

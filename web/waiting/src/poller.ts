@@ -4,61 +4,53 @@ import { type Answer, readAnswer } from "./answer.ts";
 const patience = 20_000; // ms for one answer
 const shortest = 1_000; // ms between two questions, however often a tab is brought to the front
 
-export class Poller {
-  private timer = 0;
-  private asking = false;
-  private askedAt = 0;
-  private stopped = false;
-
-  // `heard` gets null when there was no answer.
-  constructor(
-    private readonly url: string,
-    private readonly heard: (answer: Answer | null) => void,
-  ) {}
-
-  after(ms: number): void {
-    clearTimeout(this.timer);
-    if (!this.stopped) this.timer = window.setTimeout(() => void this.ask(), ms);
+async function ask(url: string): Promise<Answer | null> {
+  const abort = new AbortController();
+  const timer = setTimeout(() => abort.abort(), patience);
+  try {
+    const response = await fetch(url, {
+      credentials: "same-origin",
+      cache: "no-store",
+      headers: { Accept: "application/json" },
+      signal: abort.signal,
+    });
+    return readAnswer(response.status, response.headers.get("Retry-After"), await response.text());
+  } catch {
+    return null;
+  } finally {
+    clearTimeout(timer);
   }
+}
 
-  now(): void {
-    this.after(Math.max(0, this.askedAt + shortest - Date.now()));
-  }
+// `heard` gets null when there was no answer. `after` is in ms; after `stop` nothing is asked until `restart`.
+export function poll(url: string, heard: (answer: Answer | null) => void) {
+  let timer = 0;
+  let asking = false;
+  let askedAt = 0;
+  let stopped = false;
 
-  stop(): void {
-    this.stopped = true;
-    clearTimeout(this.timer);
+  async function once(): Promise<void> {
+    if (asking) return;
+    asking = true;
+    askedAt = Date.now();
+    const answer = await ask(url);
+    asking = false;
+    if (!stopped) heard(answer);
   }
-
-  restart(): void {
-    this.stopped = false;
-    this.now();
+  function after(ms: number): void {
+    clearTimeout(timer);
+    if (!stopped) timer = window.setTimeout(() => void once(), ms);
   }
-
-  private async ask(): Promise<void> {
-    if (this.asking) return;
-    this.asking = true;
-    this.askedAt = Date.now();
-    const answer = await this.fetch();
-    this.asking = false;
-    if (!this.stopped) this.heard(answer);
+  function now(): void {
+    after(Math.max(0, askedAt + shortest - Date.now()));
   }
-
-  private async fetch(): Promise<Answer | null> {
-    const abort = new AbortController();
-    const timer = setTimeout(() => abort.abort(), patience);
-    try {
-      const response = await fetch(this.url, {
-        credentials: "same-origin",
-        cache: "no-store",
-        headers: { Accept: "application/json" },
-        signal: abort.signal,
-      });
-      return readAnswer(response.status, response.headers.get("Retry-After"), await response.text());
-    } catch {
-      return null;
-    } finally {
-      clearTimeout(timer);
-    }
+  function stop(): void {
+    stopped = true;
+    clearTimeout(timer);
   }
+  function restart(): void {
+    stopped = false;
+    now();
+  }
+  return { after, now, stop, restart };
 }

@@ -1,0 +1,217 @@
+#include "core/queue_members.h"
+
+#include "core/queue_clock.h"
+#include "core/queue_tables.h"
+
+namespace fairway::queue {
+namespace {
+
+bool in_key_bucket(const Tables& t, const Request& r) noexcept {
+  return r.session != kNone && r.inner == t.bucket_flow(r.network);
+}
+
+// The key bucket weighs min(2, √keys).
+void weigh_key_bucket(Tables& t, std::uint32_t network) noexcept {
+  reweigh(t, t.bucket_flow(network), crowd_weight(t.networks[network].keys, 2));
+}
+
+void enter_bucket(Tables& t, const Request& r) noexcept {
+  if (!in_key_bucket(t, r) || t.sessions[r.session].in_bucket++ != 0) return;
+  ++t.networks[r.network].keys;
+  weigh_key_bucket(t, r.network);
+}
+
+void leave_bucket(Tables& t, const Request& r) noexcept {
+  if (!in_key_bucket(t, r) || --t.sessions[r.session].in_bucket != 0) return;
+  --t.networks[r.network].keys;
+  weigh_key_bucket(t, r.network);
+}
+
+bool arrived_before(const Request& a, const Request& b) noexcept {
+  return a.arrived != b.arrived ? a.arrived < b.arrived : a.number < b.number;
+}
+
+// The flows of a request with these records; outer or inner is kNone when it will only exist together with a record.
+Client place(const Tables& t, std::uint32_t network, std::uint32_t session) noexcept {
+  Client c{network, session, kNone, kNone};
+  const bool probation = t.limits().probation;
+  if (network == kNone) {
+    if (probation) c.outer = kRootBucket;
+  } else if (!t.networks[network].proven) {
+    c.outer = kRootBucket;
+    c.inner = t.network_flow(network);
+  } else {
+    c.outer = t.network_flow(network);
+    if (session != kNone && t.sessions[session].proven) {
+      c.inner = t.session_flow(session);
+    } else if (session != kNone || probation) {
+      c.inner = t.bucket_flow(network);
+    }
+  }
+  return c;
+}
+
+void join_waiting(Tables& t, std::uint32_t index) noexcept {
+  Request& r = t.requests[index];
+  Flow& inner = t.flows[r.inner];
+  if (inner.waiting.empty()) push_back<&Flow::sibling>(t.flows, t.levels[inner.level].waiting, r.inner);
+  if (t.flows[r.outer].waiting_count == 0) push_back<&Flow::sibling>(t.flows, t.levels[kRootLevel].waiting, r.outer);
+  std::uint32_t before = inner.waiting.last;
+  while (before != kNone && arrived_before(r, t.requests[before])) before = t.requests[before].inner_link.prev;
+  insert_after<&Request::inner_link>(t.requests, inner.waiting, before, index);
+  count(t, r.inner, 1, 0);
+  count(t, r.outer, 1, 0);
+}
+
+void leave_waiting(Tables& t, std::uint32_t index) noexcept {
+  Request& r = t.requests[index];
+  Flow& inner = t.flows[r.inner];
+  remove<&Request::inner_link>(t.requests, inner.waiting, index);
+  count(t, r.inner, -1, 0);
+  count(t, r.outer, -1, 0);
+  if (inner.waiting.empty()) remove<&Flow::sibling>(t.flows, t.levels[inner.level].waiting, r.inner);
+  if (t.flows[r.outer].waiting_count == 0) remove<&Flow::sibling>(t.flows, t.levels[kRootLevel].waiting, r.outer);
+}
+
+void join_running(Tables& t, std::uint32_t index) noexcept {
+  Request& r = t.requests[index];
+  count(t, r.inner, 0, 1);
+  count(t, r.outer, 0, 1);
+  push_back<&Request::inner_link>(t.requests, t.flows[r.inner].running, index);
+  push_back<&Request::outer_link>(t.requests, t.flows[r.outer].running, index);
+  r.outer_mark = t.levels[kRootLevel].per_slot;
+  r.inner_mark = t.levels[t.inside(r.outer)].per_slot;
+}
+
+void leave_running(Tables& t, std::uint32_t index) noexcept {
+  Request& r = t.requests[index];
+  remove<&Request::inner_link>(t.requests, t.flows[r.inner].running, index);
+  remove<&Request::outer_link>(t.requests, t.flows[r.outer].running, index);
+  count(t, r.inner, 0, -1);
+  count(t, r.outer, 0, -1);
+}
+
+// Requests taken out of their flows on the way to others.
+struct Movers {
+  List waiting;
+  List running;
+};
+
+void take(Tables& t, List& from, List& to, std::uint32_t session) noexcept {
+  for (std::uint32_t i = from.first; i != kNone;) {
+    const std::uint32_t next = t.requests[i].inner_link.next;
+    if (session == kNone || t.requests[i].session == session) {
+      leave(t, i);
+      push_back<&Request::inner_link>(t.requests, to, i);
+    }
+    i = next;
+  }
+}
+
+// All requests of a flow, or those of one session.
+Movers take_all(Tables& t, std::uint32_t flow, std::uint32_t session) noexcept {
+  Movers movers;
+  take(t, t.flows[flow].waiting, movers.waiting, session);
+  take(t, t.flows[flow].running, movers.running, session);
+  return movers;
+}
+
+void join_all(Tables& t, Movers& movers) noexcept {
+  for (List* list : {&movers.running, &movers.waiting}) {
+    for (std::uint32_t i = list->first; i != kNone; i = list->first) {
+      pop_front<&Request::inner_link>(t.requests, *list);
+      join(t, i);
+    }
+  }
+}
+
+void prove_network(Tables& t, std::uint32_t network) noexcept {
+  const std::uint32_t flow = t.network_flow(network);
+  Movers movers = take_all(t, flow, kNone);
+  t.networks[network].proven = true;
+  rebase(t, flow, kRootLevel);
+  join_all(t, movers);
+}
+
+void prove_session(Tables& t, std::uint32_t session, std::uint32_t network) noexcept {
+  Movers movers = take_all(t, t.bucket_flow(network), session);
+  t.sessions[session].proven = true;
+  const std::uint32_t level = t.network_level(network);
+  lift(t, level);
+  t.flows[t.session_flow(session)].settled = t.levels[level].clock;  // the bucket has paid for what it did so far
+  join_all(t, movers);
+}
+
+bool came_back(const Tables& t, std::uint32_t finished) noexcept {
+  return finished != 0 || !t.limits().probation;
+}
+
+}  // namespace
+
+Client identify(Tables& t, const FlowKeys& keys) noexcept {
+  const std::uint32_t n = find_network(t, keys.outer);
+  const std::uint32_t s = find_session(t, keys.inner, n);
+  hold(t, n, s);
+  if (n != kNone && s != kNone) bind_session(t, s, n);
+  if (n != kNone && !t.networks[n].proven && came_back(t, t.networks[n].finished)) prove_network(t, n);
+  if (n != kNone && s != kNone && !t.sessions[s].proven && came_back(t, t.sessions[s].finished)) prove_session(t, s, n);
+  return place(t, n, s);
+}
+
+void enroll(Tables& t, const FlowKeys& keys, Client& client) noexcept {
+  std::uint32_t network = client.network;
+  std::uint32_t session = client.session;
+  if (network == kNone) {
+    network = add_network(t, keys.outer);
+    hold(t, network, kNone);
+    if (is_overflow(t, network)) {
+      let_go(t, kNone, session);
+      client = place(t, network, kNone);
+      return;
+    }
+    if (session != kNone) bind_session(t, session, network);
+  }
+  if (session == kNone) {
+    session = add_session(t, keys.inner, network);
+    hold(t, kNone, session);
+  }
+  client = place(t, network, session);
+}
+
+void join(Tables& t, std::uint32_t index) noexcept {
+  Request& r = t.requests[index];
+  const Client client = place(t, r.network, r.session);
+  r.outer = client.outer;
+  r.inner = client.inner;
+  enter_bucket(t, r);
+  arrive(t, r.inner);
+  arrive(t, r.outer);
+  if (r.state == State::waiting) {
+    join_waiting(t, index);
+  } else {
+    join_running(t, index);
+  }
+}
+
+void leave(Tables& t, std::uint32_t index) noexcept {
+  if (t.requests[index].state == State::waiting) {
+    leave_waiting(t, index);
+  } else {
+    leave_running(t, index);
+  }
+  leave_bucket(t, t.requests[index]);
+}
+
+void promote(Tables& t, std::uint32_t index) noexcept {
+  leave_waiting(t, index);
+  t.requests[index].state = State::granted;
+  join_running(t, index);
+}
+
+void charge(Tables& t, const Request& r, Nanos cost) noexcept {
+  for (const std::uint32_t flow : {r.inner, r.outer}) t.flows[flow].settled += per_weight(cost, t.flows[flow].weight);
+  t.networks[r.network].cost += cost;
+  if (r.session != kNone) t.sessions[r.session].cost += cost;
+}
+
+}  // namespace fairway::queue

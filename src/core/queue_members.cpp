@@ -1,5 +1,7 @@
 #include "core/queue_members.h"
 
+#include <algorithm>
+
 #include "core/queue_clock.h"
 #include "core/queue_tables.h"
 
@@ -129,6 +131,7 @@ void prove_network(Tables& t, std::uint32_t network) noexcept {
   const std::uint32_t flow = t.network_flow(network);
   Movers movers = take_all(t, flow, kNone);
   t.networks[network].proven = true;
+  t.networks[network].young.size = std::max(t.networks[network].young.size, t.heart().lane.bucket.size);
   rebase(t, flow, kRootLevel);
   join_all(t, movers);
 }

@@ -13,7 +13,7 @@ namespace {
 using namespace queue;  // NOLINT: one half of this file speaks of nothing else
 
 struct FreeBlock {
-  void operator()(void* block) const noexcept { ::operator delete(block, std::align_val_t{64}); }
+  void operator()(void* block) const noexcept { ::operator delete (block, std::align_val_t{64}); }
 };
 
 struct SessionState {
@@ -22,7 +22,7 @@ struct SessionState {
   std::uint64_t key = 0;
   std::uint32_t sent_with_key = 0;
   std::uint32_t parts_left = 0;
-  std::uint32_t busy = 0;        // connections with a request, refused ones that will come again included
+  std::uint32_t busy = 0;  // connections with a request, refused ones that will come again included
   Nanos page_began = 0;
   Nanos slot_time = 0;
   std::uint32_t first_connection = 0;
@@ -32,9 +32,9 @@ struct Connection {
   std::size_t session = 0;
   std::uint32_t worker = 0;
   std::uint32_t sent = 0;
-  std::uint32_t serial = 0;      // of the request under way
+  std::uint32_t serial = 0;  // of the request under way
   Handle handle = 0;
-  Nanos first_sent = 0;          // of a request that may have been refused in between
+  Nanos first_sent = 0;  // of a request that may have been refused in between
   Nanos sent_at = 0;
   Nanos started = 0;
   Nanos service = 0;
@@ -47,8 +47,8 @@ struct Event {
   Nanos at = 0;
   std::uint64_t order = 0;
   Kind kind = Kind::send;
-  std::uint32_t subject = 0;     // connection or worker
-  std::uint32_t serial = 0;      // of the request, for events that a request may outrun
+  std::uint32_t subject = 0;  // connection or worker
+  std::uint32_t serial = 0;   // of the request, for events that a request may outrun
 
   bool operator>(const Event& other) const noexcept { return at != other.at ? at > other.at : order > other.order; }
 };
@@ -103,7 +103,7 @@ OuterKey network_key(std::uint32_t number) noexcept {
 Simulation::Simulation(const Settings& settings, const std::vector<Clients>& clients)
     : settings_(settings), clients_(clients), random_(settings.seed) {
   const std::size_t size = FairQueue::bytes_for(settings.capacity);
-  block_.reset(::operator new(size, std::align_val_t{64}));
+  block_.reset(::operator new (size, std::align_val_t{64}));
   queue_ = FairQueue::create(block_.get(), size, settings.capacity, settings.limits, {random_(), random_()});
   if (!queue_) throw std::invalid_argument("limits beyond the capacity");
   for (std::uint32_t i = 0; i < settings.workers; ++i) queue_->register_worker({.pid = i + 1});
@@ -131,7 +131,9 @@ void Simulation::add_group(std::size_t group) {
   }
 }
 
-Nanos Simulation::draw(Range range) { return std::uniform_int_distribution<Nanos>(range.low, std::max(range.low, range.high))(random_); }
+Nanos Simulation::draw(Range range) {
+  return std::uniform_int_distribution<Nanos>(range.low, std::max(range.low, range.high))(random_);
+}
 
 void Simulation::post(Nanos at, Event::Kind kind, std::uint32_t subject, std::uint32_t serial) {
   events_.push({at, posted_++, kind, subject, serial});
@@ -347,7 +349,9 @@ Nanos Outcome::wait(double quantile) const {
   return quantile_of(std::move(values), quantile);
 }
 
-Nanos Outcome::page(double quantile) const { return quantile_of(pages, quantile); }
+Nanos Outcome::page(double quantile) const {
+  return quantile_of(pages, quantile);
+}
 
 const Outcome& Report::operator[](const std::string& name) const {
   for (const Outcome& group : groups) {
@@ -367,6 +371,8 @@ double jain(const std::vector<Nanos>& values) {
   return squares == 0 ? 1 : sum * sum / (static_cast<double>(values.size()) * squares);
 }
 
-Report simulate(const Settings& settings, const std::vector<Clients>& clients) { return Simulation(settings, clients).run(); }
+Report simulate(const Settings& settings, const std::vector<Clients>& clients) {
+  return Simulation(settings, clients).run();
+}
 
 }  // namespace fairway::sim

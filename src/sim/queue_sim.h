@@ -22,10 +22,10 @@ struct Range {  // uniform between the two
 // Clients that behave alike. Each connection sends a request, waits for the answer, thinks, and sends the next one.
 struct Clients {
   enum class Keys : std::uint8_t {
-    fixed,          // each session keeps its key
-    per_request,    // a new key with each request (new cookie, user agent)
-    per_pair,       // a new key after a cheap first request (1 ms) and `pair_length` further ones
-    per_network,    // a new network and key with each request
+    fixed,        // each session keeps its key
+    per_request,  // a new key with each request (new cookie, user agent)
+    per_pair,     // a new key after a cheap first request (1 ms) and `pair_length` further ones
+    per_network,  // a new network and key with each request
   };
   std::string name;
   std::uint32_t networks = 1;       // /24s of their own
@@ -34,35 +34,35 @@ struct Clients {
   std::uint32_t connections = 1;    // of each session
   Keys keys = Keys::fixed;
   std::uint32_t pair_length = 1;
-  Range service;                    // how long a request runs at the upstream
-  Range think;                      // between an answer and the next request
-  Range begin;                      // when a connection sends its first request
-  Nanos end = 0;                    // no request is sent from here on; 0: until the run ends
-  std::uint32_t requests = 0;       // each connection sends so many, then stops; 0: no limit
-  std::uint32_t parts = 0;          // pages: the connections of a session fetch so many parts together, then it thinks
-  bool give_up = false;             // a refused request is lost; else it is sent again after `pause`, or as told
-  bool obeys = false;               // comes again when Retry-After says
+  Range service;               // how long a request runs at the upstream
+  Range think;                 // between an answer and the next request
+  Range begin;                 // when a connection sends its first request
+  Nanos end = 0;               // no request is sent from here on; 0: until the run ends
+  std::uint32_t requests = 0;  // each connection sends so many, then stops; 0: no limit
+  std::uint32_t parts = 0;     // pages: the connections of a session fetch so many parts together, then it thinks
+  bool give_up = false;        // a refused request is lost; else it is sent again after `pause`, or as told
+  bool obeys = false;          // comes again when Retry-After says
   Range pause;
-  double reported = 0;              // the application reports this multiple of the real time as the cost; 0: nothing
+  double reported = 0;  // the application reports this multiple of the real time as the cost; 0: nothing
   std::uint64_t cost_class = 1;
 };
 
 // What became of a group. Requests that were sent before the warm-up ended do not count.
 struct Outcome {
   std::string name;
-  std::vector<Nanos> waits;                     // of requests served, in no order
-  std::vector<Nanos> pages;                     // time per page
+  std::vector<Nanos> waits;  // of requests served, in no order
+  std::vector<Nanos> pages;  // time per page
   std::uint64_t sent = 0;
   std::uint64_t served = 0;
   std::uint64_t full = 0;
   std::uint64_t evicted = 0;
   std::uint64_t timed_out = 0;
-  std::uint64_t first_retries = 0;              // refused requests that came again for the first time
+  std::uint64_t first_retries = 0;  // refused requests that came again for the first time
   std::uint64_t first_retries_refused = 0;
-  std::uint64_t unserved = 0;                   // connections that were never served
-  Nanos slot_time = 0;                          // after the warm-up
-  std::vector<Nanos> slot_time_by_window;       // from the start of the run
-  std::vector<Nanos> slot_time_by_session;      // after the warm-up
+  std::uint64_t unserved = 0;               // connections that were never served
+  Nanos slot_time = 0;                      // after the warm-up
+  std::vector<Nanos> slot_time_by_window;   // from the start of the run
+  std::vector<Nanos> slot_time_by_session;  // after the warm-up
 
   std::uint64_t failed() const noexcept { return full + evicted + timed_out; }
   // Quantile of the waits, ns; a failure counts as a wait of 10 s.
@@ -77,7 +77,7 @@ struct Settings {
   Nanos length = 60 * queue::kSecond;
   Nanos warm_up = 5 * queue::kSecond;
   Nanos window = 2 * queue::kSecond;
-  Nanos wake_delay = 0;                         // until a worker reads its mail
+  Nanos wake_delay = 0;  // until a worker reads its mail
   std::uint64_t seed = 1;
 };
 
@@ -85,7 +85,7 @@ struct Report {
   std::vector<Outcome> groups;
   std::uint32_t most_running = 0;
   std::uint32_t most_waiting = 0;
-  Nanos slot_time = 0;                          // of all, after the warm-up
+  Nanos slot_time = 0;  // of all, after the warm-up
 
   const Outcome& operator[](const std::string& name) const;
 };

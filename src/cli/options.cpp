@@ -42,8 +42,8 @@ auto checked(const char* flag, const std::string& value, Check check) {
   try {
     return check(value);
   } catch (const UsageError& error) {
-    std::string shown;  // control characters would spoil the line
-    for (const char c : value) shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    std::string shown;  // control characters would spoil the line, a password in a URL is nobody's business
+    for (const char c : mask_secret(value)) shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
     throw UsageError(std::string(flag) + " \"" + shown + "\": " + error.what());
   }
 }

@@ -3,6 +3,7 @@
 import pytest
 
 from harness import tls
+from harness.command import Running
 from harness.nginx import Gateway
 from harness.origin import Origin
 
@@ -37,6 +38,21 @@ def make_gateway(request):
 def gateway(make_gateway):
     """gateway(http, **options): nginx with that configuration, listening. Options as harness.nginx.Gateway has them."""
     return lambda http, **options: make_gateway(http, **options).start()
+
+
+@pytest.fixture
+def running():
+    """running(*arguments, **options): `fairway run` that is up. Options as harness.command.Running has them."""
+    started = []
+
+    def start(*arguments, **options):
+        started.append(Running(*arguments, **options))
+        return started[-1]
+
+    yield start
+    problems = [problem for one in reversed(started) for problem in one.close()]
+    if problems:
+        pytest.fail("\n".join(problems), pytrace=False)
 
 
 @pytest.fixture

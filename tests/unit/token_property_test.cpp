@@ -51,7 +51,7 @@ RC_GTEST_PROP(TokenProperty, NothingMayBeCutOffOrAdded, (Token token)) {
   const auto at = *rc::gen::inRange<std::size_t>(0, text.size() + 1);
   std::string longer = text;
   longer.insert(at, 1, *rc::gen::arbitrary<char>());
-  RC_ASSERT(longer == text || verify_token(keys(), context, longer, read) != TokenError::none);
+  if (longer != text) RC_ASSERT(verify_token(keys(), context, longer, read) != TokenError::none);
 }
 
 RC_GTEST_PROP(TokenProperty, FieldsOfTwoTokensDoNotMix, (Token one, Token other)) {
@@ -61,7 +61,7 @@ RC_GTEST_PROP(TokenProperty, FieldsOfTwoTokensDoNotMix, (Token one, Token other)
   const std::string mixed = first.substr(0, first.rfind('.')) + second.substr(second.rfind('.'));
   Token read;
   const TokenError error = verify_token(keys(), context_for(one, room), mixed, read);
-  RC_ASSERT(first == second ? error == TokenError::none : error == TokenError::bad_mac);
+  RC_ASSERT(error == (first == second ? TokenError::none : TokenError::bad_mac));
 }
 
 RC_GTEST_PROP(TokenProperty, AnyTextIsHandled, (std::string text)) {

@@ -29,7 +29,17 @@ export class Visitor {
   }
 
   async go(): Promise<void> {
+    await this.vanish();
     assert.deepEqual(this.complaints, []);
+  }
+
+  // Leaves slot and place behind, whatever happened.
+  async vanish(): Promise<void> {
+    for (const { name, domain } of await this.context.cookies()) {
+      const room = /^fairway_(?:pass|ticket)_(.*)$/.exec(name)?.[1];
+      const page = this.context.pages().find((tab) => new URL(tab.url()).hostname === domain);
+      if (room && page) await this.context.request.post(new URL(`/__fairway/${room}/leave`, page.url()).href);
+    }
     await this.context.close();
   }
 }
@@ -52,19 +62,26 @@ export function pretendHidden(page: Page, hidden: boolean): Promise<void> {
 }
 
 export function scenarios(name: string, browser: () => Browser, make: () => Promise<Gateway>): void {
-  const scenario = (title: string, play: (gateway: Gateway) => Promise<void>) =>
+  type Come = (options?: BrowserContextOptions) => Promise<Visitor>;
+  const scenario = (title: string, play: (gateway: Gateway, come: Come) => Promise<void>) =>
     test(`${name}: ${title}`, async () => {
       const gateway = await make();
+      const visitors: Visitor[] = [];
       try {
-        await play(gateway);
+        await play(gateway, async (options) => {
+          visitors.push(await Visitor.come(browser(), options));
+          return visitors.at(-1)!;
+        });
+        for (const visitor of visitors) assert.deepEqual(visitor.complaints, []);
       } finally {
+        for (const visitor of visitors) await visitor.vanish();
         await gateway.stop();
       }
     });
 
-  scenario("a visitor joins, counts down and gets in by itself", async (gateway) => {
+  scenario("a visitor joins, counts down and gets in by itself", async (gateway, come) => {
     await gateway.fill(2);
-    const visitor = await Visitor.come(browser());
+    const visitor = await come();
     const page = await visitor.tab(gateway.url);
     await rankIs(page, "3");
     assert.equal(await page.title(), "3 · You are in line");
@@ -76,25 +93,23 @@ export function scenarios(name: string, browser: () => Browser, make: () => Prom
     await gateway.open();
     await isIn(page);
     assert.equal(page.url().replace(/\/$/, ""), gateway.url.replace(/\/$/, ""));
-    await visitor.go();
   });
 
-  scenario("without script the page refreshes itself and gets in", async (gateway) => {
+  scenario("without script the page refreshes itself and gets in", async (gateway, come) => {
     await gateway.fill(1);
-    const visitor = await Visitor.come(browser(), { javaScriptEnabled: false });
+    const visitor = await come({ javaScriptEnabled: false });
     const page = await visitor.tab(gateway.url);
     await rankIs(page, "2");
     await gateway.advance();
     await rankIs(page, "1");
     await gateway.open();
     await isIn(page);
-    await visitor.go();
   });
 
   for (const javaScriptEnabled of [true, false]) {
-    scenario(`leaving ${javaScriptEnabled ? "with" : "without"} script takes two clicks, and nothing brings one back`, async (gateway) => {
+    scenario(`leaving ${javaScriptEnabled ? "with" : "without"} script takes two clicks, and nothing brings one back`, async (gateway, come) => {
       await gateway.fill(1);
-      const visitor = await Visitor.come(browser(), { javaScriptEnabled });
+      const visitor = await come({ javaScriptEnabled });
       const page = await visitor.tab(gateway.url);
       await rankIs(page, "2");
       assert.equal(await page.getByRole("button").count(), 0);
@@ -104,13 +119,12 @@ export function scenarios(name: string, browser: () => Browser, make: () => Prom
       assert.match(page.url(), /\/__fairway\/[a-z0-9-]+\/left$/);
       await page.waitForTimeout(1500);
       assert.match(page.url(), /\/left$/);
-      await visitor.go();
-    });
+      });
   }
 
-  scenario("two tabs share one place and both get in", async (gateway) => {
+  scenario("two tabs share one place and both get in", async (gateway, come) => {
     await gateway.fill(1);
-    const visitor = await Visitor.come(browser());
+    const visitor = await come();
     const tabs = [await visitor.tab(gateway.url), await visitor.tab(gateway.url)] as const;
     for (const tab of tabs) {
       await rankIs(tab, "2");
@@ -118,12 +132,11 @@ export function scenarios(name: string, browser: () => Browser, make: () => Prom
     }
     await gateway.open();
     for (const tab of tabs) await isIn(tab);
-    await visitor.go();
   });
 
-  scenario("a tab that comes to the front asks at once", async (gateway) => {
+  scenario("a tab that comes to the front asks at once", async (gateway, come) => {
     await gateway.fill(1);
-    const visitor = await Visitor.come(browser());
+    const visitor = await come();
     const page = await visitor.tab(gateway.url);
     await rankIs(page, "2");
     await page.clock.install(); // from here on no timer of the page fires by itself
@@ -134,19 +147,17 @@ export function scenarios(name: string, browser: () => Browser, make: () => Prom
     await pretendHidden(page, false);
     await page.clock.runFor(1);
     await rankIs(page, "1");
-    await visitor.go();
   });
 
   const texts = { "de-AT": ["Sie sind in der Warteschlange", "Ihr Platz"], "ja-JP": ["順番にご案内しています", "あなたの順番"] } as const;
   for (const [locale, [heading, label]] of Object.entries(texts)) {
-    scenario(`a browser set to ${locale} sees its language`, async (gateway) => {
+    scenario(`a browser set to ${locale} sees its language`, async (gateway, come) => {
       await gateway.fill(0);
-      const visitor = await Visitor.come(browser(), { locale });
+      const visitor = await come({ locale });
       const page = await visitor.tab(gateway.url);
       await page.getByRole("heading", { name: heading }).waitFor();
       await page.getByText(label, { exact: true }).waitFor();
       assert.equal(await page.locator("html").getAttribute("lang"), locale.slice(0, 2));
-      await visitor.go();
-    });
+      });
   }
 }

@@ -8,7 +8,11 @@ namespace fairway::ngx {
 
 namespace {
 
-void visit_cleanup(void*) noexcept {}  // only its address counts: it marks our entry in the chain
+// Marks our entry in the chain. nginx forgets the chain before it writes the log, so the visit goes back to the module's context.
+void visit_cleanup(void* data) noexcept {
+  auto* visit = static_cast<Visit*>(data);
+  ngx_http_set_ctx(visit->r, visit, ngx_http_fairway_module);
+}
 
 struct Wanted {
   std::string_view name;  // lower case
@@ -177,6 +181,7 @@ Visit* get_visit(ngx_http_request_t* r) noexcept {
   }
   cleanup->handler = visit_cleanup;
   auto* visit = new (cleanup->data) Visit;
+  visit->r = r;
   ngx_http_set_ctx(r, visit, ngx_http_fairway_module);
   return visit;
 }

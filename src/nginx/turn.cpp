@@ -32,6 +32,9 @@ void turn_cleanup(void* data) noexcept {
       break;
   }
   turn.task = Task{};
+  if (turn.r != nullptr) {  // nginx forgets the chain before it writes the log
+    ngx_http_set_ctx(turn.r, &turn, ngx_http_fairway_filter_module);
+  }
 }
 
 // Goes on with a request that was suspended. Nothing of the turn may be touched afterwards: the phases may end the request.
@@ -246,8 +249,13 @@ bool is_stream(const ngx_http_request_t* r) noexcept {
 }  // namespace
 
 Turn* find_turn(ngx_http_request_t* r) noexcept {
-  for (ngx_http_cleanup_t* cleanup = r->main->cleanup; cleanup != nullptr; cleanup = cleanup->next) {
+  r = r->main;
+  if (void* turn = ngx_http_get_module_ctx(r, ngx_http_fairway_filter_module)) {
+    return static_cast<Turn*>(turn);
+  }
+  for (ngx_http_cleanup_t* cleanup = r->cleanup; cleanup != nullptr; cleanup = cleanup->next) {
     if (cleanup->handler == turn_cleanup) {
+      ngx_http_set_ctx(r, cleanup->data, ngx_http_fairway_filter_module);
       return static_cast<Turn*>(cleanup->data);
     }
   }
@@ -263,7 +271,9 @@ Turn* get_turn(ngx_http_request_t* r) noexcept {
     return nullptr;
   }
   cleanup->handler = turn_cleanup;
-  return new (cleanup->data) Turn;
+  auto* turn = new (cleanup->data) Turn;
+  ngx_http_set_ctx(r->main, turn, ngx_http_fairway_filter_module);
+  return turn;
 }
 
 bool turn_sees_headers(ngx_http_request_t* r) noexcept {

@@ -23,6 +23,7 @@ struct Seen {
 struct Visit {
   static constexpr std::size_t kCookieHeaders = 4;
 
+  ngx_http_request_t* r = nullptr;
   Seen seen;
   std::string_view cookies[kCookieHeaders];  // Cookie headers as they came, before ours were taken out
   std::size_t cookie_headers = 0;

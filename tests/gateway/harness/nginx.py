@@ -25,6 +25,7 @@ FRAME = """\
 load_module @MODULE@;
 @MODULES@
 daemon off;
+master_process @MASTER@;
 worker_processes @WORKERS@;
 worker_rlimit_nofile 16384;
 pid @PREFIX@/nginx.pid;
@@ -97,15 +98,16 @@ class Gateway:
     """`http`: what stands inside http {}. Places in it: @LISTEN@, @LISTEN2@, … (address:port), @PORT@, … (the port alone), @PREFIX@, @STATE@,
     @MODULE@ and @NAME@ for each keyword argument `name`. A place for fairway_state is given unless the text names one.
 
-    main: lines at top level. modules: further modules to load. whole: `http` is the whole file. control: with a server for metrics()."""
+    main: lines at top level. modules: further modules to load. whole: `http` is the whole file. control: with a server for metrics().
+    single: master_process off, one process that serves."""
 
-    def __init__(self, http, workers=1, main="", modules=(), whole=False, control=True, log_level="info", **values):
+    def __init__(self, http, workers=1, main="", modules=(), whole=False, control=True, single=False, log_level="info", **values):
         self.prefix = Path(tempfile.mkdtemp(prefix="fairway-"))
         self.prefix.chmod(0o755)  # workers run as another user when the test is root
         self.state = self.prefix / "state"
         for name in TEMP_PATHS:
             (self.prefix / "temp" / name).mkdir(parents=True)
-        self.workers_wanted = workers
+        self.workers_wanted = 0 if single else workers
         self.main, self.modules, self.whole, self.control, self.log_level = main, modules, whole, control, log_level
         self.values = values
         self.ports = {}
@@ -132,7 +134,7 @@ class Gateway:
         temp = "\n".join(f"    {name}_temp_path @PREFIX@/temp/{name};" for name in TEMP_PATHS)
         places = {"HTTP": self.http, "MAIN": self.main, "TEMP": temp, "STATE_LINE": state_line, "CONTROL": CONTROL if self.control else "",
                   "MODULES": "\n".join(f"load_module {module};" for module in self.modules), "LOG_LEVEL": self.log_level,
-                  "WORKERS": self.workers_wanted, "MODULE": MODULE, "STATE": self.state, "PREFIX": self.prefix,
+                  "WORKERS": max(1, self.workers_wanted), "MASTER": "on" if self.workers_wanted else "off", "MODULE": MODULE, "STATE": self.state, "PREFIX": self.prefix,
                   **{name.upper(): value for name, value in self.values.items()}}
 
         def put(match):
@@ -188,7 +190,10 @@ class Gateway:
         deadline = time.monotonic() + scaled(20)
         while not self._listens():
             if self.process.poll() is not None:
-                raise StartFailed(self.log + self.stderr)
+                self.process = None
+                said = self.log + self.stderr
+                self._allow_lines(said)
+                raise StartFailed(said)
             assert time.monotonic() < deadline, f"nginx does not listen:\n{self.log}{self.stderr}"
             time.sleep(0.02)
 
@@ -209,9 +214,9 @@ class Gateway:
 
         def done():
             fresh = self.log[offset:]
-            if refused := [line for line in fresh.splitlines() if "[emerg]" in line]:
-                self.allow(*map(re.escape, refused))
-                raise ReloadRefused("\n".join(refused))
+            if "[emerg]" in fresh:
+                self._allow_lines(fresh)
+                raise ReloadRefused(fresh)
             return "reconfiguring" in fresh and len(set(self.workers()) - old) >= self.workers_wanted and not old & set(self.workers())
 
         wait_until(done, 20, message="the reload did not take place")
@@ -268,6 +273,10 @@ class Gateway:
         """Lines of level alert, emerg or crit that match one of these are part of the test."""
         self._allowed += [re.compile(pattern) for pattern in patterns]
 
+    def _allow_lines(self, text):
+        """What an exception says already need not be said again at the end."""
+        self.allow(*(re.escape(line) for line in text.splitlines() if BAD_LINE.search(line)))
+
     def metrics(self):
         """The samples of fairway_metrics; see harness.metrics.Samples."""
         response = request(self.prefix / "control.sock", "GET", "/metrics")
@@ -293,6 +302,7 @@ class Gateway:
                 problems.append(str(error))
             for pid in processes_of(session):
                 os.kill(pid, signal.SIGKILL)
+            self.process = None
         everything = self.log + self.stderr
         bad = [line for line in everything.splitlines() if BAD_LINE.search(line) and not any(p.search(line) for p in self._allowed)]
         bad += [line for line in everything.splitlines() if SANITIZER.search(line)]

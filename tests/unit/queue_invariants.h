@@ -203,7 +203,8 @@ class Invariants {
     require(queue_.limits().order == Order::fair || waiting_ == 0, "somebody waits beside a free slot");
     for (std::uint32_t f = 0; f < flows_.size(); ++f) {
       if (t_.flows[f].level == kRootLevel || flows_[f].waiting.empty()) continue;
-      require(!lane_admits(t_, t_.requests[t_.flows[f].waiting.first]), "somebody waits beside a slot that is open to it");
+      const Request& first = t_.requests[t_.flows[f].waiting.first];
+      require(!lane_admits(t_, {first.network, first.session, first.outer}), "somebody waits beside a slot that is open to it");
     }
   }
 

@@ -15,13 +15,12 @@ namespace {
 
 constexpr Nanos kChurnToken = kMillisecond;  // what an abandoned wait costs
 
-bool starts_at_once(const Tables& t, const Client& client, const FlowKeys& keys) noexcept {
+// `enrolled`: the records of the client already count the request.
+bool starts_at_once(const Tables& t, const Client& client, bool enrolled) noexcept {
   if (!slot_free(t)) return false;
   if (t.limits().order == Order::fifo) return t.heart().waiting_count == 0;
   if (client.inner != kNone && t.flows[client.inner].waiting_count != 0) return false;  // behind the others of its flow
-  const std::uint32_t own = client.session == kNone ? 0 : t.sessions[client.session].requests - 1;
-  const bool alone = own == t.heart().waiting_count + t.levels[kRootLevel].running;
-  return lane_admits(t, {client.network, client.session, client.outer}, alone, keys.inner);
+  return lane_admits(t, {client.network, client.session, client.outer}, enrolled ? 1 : 0);
 }
 
 Nanos cost_of(const Outcome& outcome, Nanos held) noexcept {
@@ -48,9 +47,9 @@ WorkerSet FairQueue::take_wakes() noexcept {
 
 Decision FairQueue::acquire(const Arrival& arrival, Nanos now) noexcept {
   step(now);
-  dispatch(t_);  // what time alone has opened goes to those who wait
   Client client = identify(t_, arrival.keys);
-  const bool direct = starts_at_once(t_, client, arrival.keys);
+  dispatch(t_);  // what time or a proof has opened goes to those who wait
+  const bool direct = starts_at_once(t_, client, false);
   if (!direct && t_.heart().waiting_count >= t_.limits().size && !make_room(client)) return refuse(arrival, client);
   return admit(arrival, client, direct);
 }
@@ -61,7 +60,7 @@ Decision FairQueue::admit(const Arrival& arrival, Client& client, bool direct) n
   const std::uint32_t index = new_request(t_, arrival, client);
   const Nanos debt = flow_debt(t_, client.outer);
   if (is_light(t_, {client.network, client.session, client.outer})) note_light_arrival(t_, arrival.keys.inner);
-  if (direct) {
+  if (direct || starts_at_once(t_, client, true)) {  // its records may tell less of it than those it was found by
     begin_running(t_, index, t_.now());
     count_status(Status::direct);
     count_grant(t_.requests[index]);
@@ -75,7 +74,6 @@ Decision FairQueue::refuse(const Arrival& arrival, const Client& client) noexcep
   Decision decision;
   decision.retry_after = book_retry(t_, client, arrival.cost_class);
   if (client.outer != kNone) decision.debt = flow_debt(t_, client.outer);
-  let_go(t_, client.network, client.session);
   count_status(Status::full);
   return decision;
 }
@@ -84,7 +82,9 @@ bool FairQueue::make_room(const Client& client) noexcept {
   if (t_.limits().order == Order::fifo || t_.heart().free_requests.empty()) return false;
   const std::uint32_t victim = victim_for(t_, client);
   if (victim == kNone) return false;
+  hold(t_, client.network, client.session);  // lest the victim's records, which may be the same, be dropped
   evict(victim);
+  let_go(t_, client.network, client.session);
   return true;
 }
 

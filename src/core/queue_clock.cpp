@@ -104,7 +104,6 @@ void count(Tables& t, std::uint32_t flow, int waiting, int running) noexcept {
   level.weights = active ? level.weights + f.weight : level.weights - f.weight;
   level.active = active ? level.active + 1 : level.active - 1;
   if (!active) f.idle_since = t.now();
-  if (f.level == kBucketLevel) reweigh(t, kRootBucket, crowd_weight(level.active, 8));
 }
 
 void reweigh(Tables& t, std::uint32_t flow, std::uint32_t weight) noexcept {
@@ -117,7 +116,8 @@ void reweigh(Tables& t, std::uint32_t flow, std::uint32_t weight) noexcept {
 }
 
 std::uint32_t crowd_weight(std::uint32_t members, std::uint32_t most) noexcept {
-  const double root = std::sqrt(std::max(1.0, static_cast<double>(members)));
+  if (members < 2) return kWeightOne;
+  const double root = std::sqrt(static_cast<double>(members));
   return std::min(most * kWeightOne, static_cast<std::uint32_t>(std::lround(root * kWeightOne)));
 }
 

@@ -31,6 +31,10 @@ Nanos clock_now(const Tables& t, const Level& level) noexcept;
 // max(0, K_f − V) now; an idle flow's debt halves with each third of debt_ttl and is gone after all of it.
 Nanos flow_debt(const Tables& t, std::uint32_t flow) noexcept;
 
+// What a flow that waits while others have the slots may be behind the clock: more is forgotten, lest it shut out everybody who
+// arrives later (at the clock) until it has caught up.
+inline constexpr Nanos kMaxCredit = 5 * kSecond;
+
 // Moves the clock of `level` to the current time and not behind the least key among its waiting flows; returns the flow of least
 // key among those that are `eligible`, of equal ones the one that began to wait first, or kNone. Looks at each waiting flow.
 template <class Eligible>
@@ -63,8 +67,13 @@ std::uint32_t lift(Tables& t, std::uint32_t index, Eligible eligible) noexcept {
   std::uint32_t best = kNone;
   Nanos best_key = 0;
   Nanos least = kNever;
+  const Nanos floor = level.clock - kMaxCredit;
   for (std::uint32_t f = level.waiting.first; f != kNone; f = t.flows[f].sibling.next) {
-    const Nanos key = flow_key(t, f);
+    Nanos key = flow_key(t, f);
+    if (key < floor) {
+      t.flows[f].settled += floor - key;
+      key = floor;
+    }
     if (least == kNever || key < least) least = key;
     if ((best == kNone || key < best_key) && eligible(f)) {
       best = f;

@@ -1,5 +1,7 @@
 #include "core/queue_members.h"
 
+#include <algorithm>
+
 #include "core/queue_clock.h"
 #include "core/queue_tables.h"
 
@@ -27,28 +29,21 @@ void leave_bucket(Tables& t, const Request& r) noexcept {
   weigh_key_bucket(t, r.network);
 }
 
+// Whether an unproven network has waited for half the timeout. Looks at the one that began to wait first.
+bool newcomers_wait_long(const Tables& t) noexcept {
+  const std::uint32_t first = t.levels[kBucketLevel].waiting.first;
+  return first != kNone && t.now() - t.requests[t.flows[first].waiting.first].arrived > t.limits().timeout / 2;
+}
+
 bool arrived_before(const Request& a, const Request& b) noexcept {
   return a.arrived != b.arrived ? a.arrived < b.arrived : a.number < b.number;
 }
 
-// The flows of a request with these records; outer or inner is kNone when it will only exist together with a record.
+// The flows of a request with these records; a network has one, a session only if there was room.
 Client place(const Tables& t, std::uint32_t network, std::uint32_t session) noexcept {
-  Client c{network, session, kNone, kNone};
-  const bool probation = t.limits().probation;
-  if (network == kNone) {
-    if (probation) c.outer = kRootBucket;
-  } else if (!t.networks[network].proven) {
-    c.outer = kRootBucket;
-    c.inner = t.network_flow(network);
-  } else {
-    c.outer = t.network_flow(network);
-    if (session != kNone && t.sessions[session].proven) {
-      c.inner = t.session_flow(session);
-    } else if (session != kNone || probation) {
-      c.inner = t.bucket_flow(network);
-    }
-  }
-  return c;
+  if (!t.networks[network].proven) return {network, session, kRootBucket, t.network_flow(network)};
+  const bool own = session != kNone && t.sessions[session].proven;
+  return {network, session, t.network_flow(network), own ? t.session_flow(session) : t.bucket_flow(network)};
 }
 
 void join_waiting(Tables& t, std::uint32_t index) noexcept {
@@ -128,14 +123,15 @@ void join_all(Tables& t, Movers& movers) noexcept {
 void prove_network(Tables& t, std::uint32_t network) noexcept {
   const std::uint32_t flow = t.network_flow(network);
   Movers movers = take_all(t, flow, kNone);
-  t.networks[network].proven = true;
+  set_network_proven(t, network, true);
+  t.networks[network].young.size = std::max(t.networks[network].young.size, t.heart().lane.bucket.size);
   rebase(t, flow, kRootLevel);
   join_all(t, movers);
 }
 
 void prove_session(Tables& t, std::uint32_t session, std::uint32_t network) noexcept {
   Movers movers = take_all(t, t.bucket_flow(network), session);
-  t.sessions[session].proven = true;
+  set_session_proven(t, session, true);
   const std::uint32_t level = t.network_level(network);
   lift(t, level);
   t.flows[t.session_flow(session)].settled = t.levels[level].clock;  // the bucket has paid for what it did so far
@@ -151,16 +147,19 @@ bool came_back(const Tables& t, std::uint32_t finished) noexcept {
 Client identify(Tables& t, const FlowKeys& keys) noexcept {
   const std::uint32_t n = find_network(t, keys.outer);
   const std::uint32_t s = find_session(t, keys.inner, n);
-  hold(t, n, s);
   if (n != kNone && s != kNone) bind_session(t, s, n);
   if (n != kNone && !t.networks[n].proven && came_back(t, t.networks[n].finished)) prove_network(t, n);
   if (n != kNone && s != kNone && !t.sessions[s].proven && came_back(t, t.sessions[s].finished)) prove_session(t, s, n);
-  return place(t, n, s);
+  if (n == kNone) return {n, s, t.limits().probation ? kRootBucket : kNone, kNone};
+  Client client = place(t, n, s);
+  if (s == kNone && t.networks[n].proven && !t.limits().probation) client.inner = kNone;  // it will have its own
+  return client;
 }
 
 void enroll(Tables& t, const FlowKeys& keys, Client& client) noexcept {
   std::uint32_t network = client.network;
   std::uint32_t session = client.session;
+  hold(t, network, session);
   if (network == kNone) {
     network = add_network(t, keys.outer);
     hold(t, network, kNone);
@@ -178,6 +177,17 @@ void enroll(Tables& t, const FlowKeys& keys, Client& client) noexcept {
   client = place(t, network, session);
 }
 
+void weigh_root_bucket(Tables& t) noexcept {
+  const std::uint32_t networks = t.levels[kBucketLevel].active;
+  std::uint32_t weight = crowd_weight(networks, 8);
+  if (newcomers_wait_long(t)) {
+    const Flow& bucket = t.flows[kRootBucket];
+    const std::uint32_t proven = t.levels[kRootLevel].weights - bucket.weight;  // it is active: somebody waits in it
+    weight = std::max(weight, std::min(networks * kWeightOne, proven / 2));
+  }
+  reweigh(t, kRootBucket, weight);
+}
+
 void join(Tables& t, std::uint32_t index) noexcept {
   Request& r = t.requests[index];
   const Client client = place(t, r.network, r.session);
@@ -191,6 +201,7 @@ void join(Tables& t, std::uint32_t index) noexcept {
   } else {
     join_running(t, index);
   }
+  weigh_root_bucket(t);
 }
 
 void leave(Tables& t, std::uint32_t index) noexcept {
@@ -200,6 +211,7 @@ void leave(Tables& t, std::uint32_t index) noexcept {
     leave_running(t, index);
   }
   leave_bucket(t, t.requests[index]);
+  weigh_root_bucket(t);
 }
 
 void promote(Tables& t, std::uint32_t index) noexcept {

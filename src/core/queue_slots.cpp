@@ -9,7 +9,8 @@ namespace fairway::queue {
 namespace {
 
 bool flow_admits(const Tables& t, std::uint32_t inner) noexcept {
-  return lane_admits(t, t.requests[t.flows[inner].waiting.first]);
+  const Request& first = t.requests[t.flows[inner].waiting.first];
+  return lane_admits(t, {first.network, first.session, first.outer});
 }
 
 bool any_flow_admits(const Tables& t, std::uint32_t level) noexcept {
@@ -22,6 +23,7 @@ bool any_flow_admits(const Tables& t, std::uint32_t level) noexcept {
 // The request that is to get the next slot, or kNone when none may.
 std::uint32_t next_request(Tables& t) noexcept {
   if (t.limits().order == Order::fifo) return t.heart().waiting.first;
+  weigh_root_bucket(t);
   const std::uint32_t outer = lift(t, kRootLevel, [&t](std::uint32_t f) { return any_flow_admits(t, t.inside(f)); });
   if (outer == kNone) return kNone;
   const std::uint32_t inner = lift(t, t.inside(outer), [&t](std::uint32_t f) { return flow_admits(t, f); });

@@ -98,16 +98,19 @@ void drop_some_session(Tables& t) noexcept {
   ++t.head->totals.dropped_sessions;
 }
 
+// Idle records are listed by proof.
+template <class Record>
+void set_proven(Tables& t, Age* ages, Record* records, std::uint32_t index, bool proven) noexcept {
+  Record& r = records[index];
+  if (r.requests == 0) remove<&Age::link>(ages, idle_list(t, r), index);
+  r.proven = proven;
+  if (r.requests == 0) push_back<&Age::link>(ages, idle_list(t, r), index);
+}
+
 // Proof lapses when its key was not seen for long.
 template <class Record>
-bool take_back_proof(Tables& t, Age* ages, Record* records, std::uint32_t index) noexcept {
-  Record& r = records[index];
-  if (!r.proven || r.requests != 0 || !t.limits().probation || t.now() - r.last_used < kProofTtl) return false;
-  remove<&Age::link>(ages, idle_list(t, r), index);
-  r.proven = false;
-  r.finished = 0;
-  push_back<&Age::link>(ages, idle_list(t, r), index);
-  return true;
+bool has_lapsed(const Tables& t, const Record& r) noexcept {
+  return r.proven && r.requests == 0 && t.limits().probation && t.now() - r.last_used >= kProofTtl;
 }
 
 template <class Record>
@@ -151,17 +154,20 @@ std::uint32_t peek_session(const Tables& t, std::uint64_t digest, std::uint32_t 
 
 std::uint32_t find_network(Tables& t, const OuterKey& key) noexcept {
   const std::uint32_t index = peek_network(t, key);
-  if (index != kNone && take_back_proof(t, t.network_ages, t.networks, index)) {
-    Flow& f = t.flows[t.network_flow(index)];
-    f.level = kBucketLevel;
-    f.settled = clock_now(t, t.levels[kBucketLevel]);
-  }
+  if (index == kNone || !has_lapsed(t, t.networks[index])) return index;
+  set_network_proven(t, index, false);
+  t.networks[index].finished = 0;
+  Flow& f = t.flows[t.network_flow(index)];
+  f.level = kBucketLevel;
+  f.settled = clock_now(t, t.levels[kBucketLevel]);
   return index;
 }
 
 std::uint32_t find_session(Tables& t, std::uint64_t digest, std::uint32_t network) noexcept {
   const std::uint32_t index = peek_session(t, digest, network);
-  if (index != kNone) take_back_proof(t, t.session_ages, t.sessions, index);
+  if (index == kNone || !has_lapsed(t, t.sessions[index])) return index;
+  set_session_proven(t, index, false);
+  t.sessions[index].finished = 0;
   return index;
 }
 
@@ -210,6 +216,14 @@ void bind_session(Tables& t, std::uint32_t session, std::uint32_t network) noexc
   const std::uint32_t level = t.network_level(network);
   lift(t, level);
   t.flows[t.session_flow(session)] = Flow{.settled = t.levels[level].clock, .level = level};
+}
+
+void set_network_proven(Tables& t, std::uint32_t network, bool proven) noexcept {
+  set_proven(t, t.network_ages, t.networks, network, proven);
+}
+
+void set_session_proven(Tables& t, std::uint32_t session, bool proven) noexcept {
+  set_proven(t, t.session_ages, t.sessions, session, proven);
 }
 
 void hold(Tables& t, std::uint32_t network, std::uint32_t session) noexcept {

@@ -33,6 +33,10 @@ std::uint32_t add_session(Tables& t, std::uint64_t digest, std::uint32_t network
 // Ties a session to the record that its network has now; its flow starts at the clock if that is another one than before.
 void bind_session(Tables& t, std::uint32_t session, std::uint32_t network) noexcept;
 
+// Marks a record as proven or not.
+void set_network_proven(Tables& t, std::uint32_t network, bool proven) noexcept;
+void set_session_proven(Tables& t, std::uint32_t session, bool proven) noexcept;
+
 // One more, one less reason to keep a record; kNone is allowed. Records of which nothing is known are dropped with the last reason
 // when `blank` is given: refused requests leave no trace.
 void hold(Tables& t, std::uint32_t network, std::uint32_t session) noexcept;

@@ -64,6 +64,7 @@ State RoomState::release(const Operation& operation, It it, const Step& step) no
   if (!add(operation, Place::ended, operation.number, static_cast<std::int64_t>(version_ + 1))) return State::no_memory;
   ++version_;
   table_.find(operation.sid)->admitted = step.now;
+  if (operation.has_claim() && operation.admitted != 0 && operation.epoch != epoch_) ++back_;  // it was reserved a slot
   return State::released;
 }
 

@@ -69,7 +69,7 @@ class Gate {
   void give_pass(const Token& pass) noexcept;
   std::string_view sign(const Token& token) noexcept;
   Verdict settle(Verdict::Action action, Outcome outcome, const Reply& reply = {}) noexcept;
-  void name(const Sid& sid) noexcept;
+  void name(const Token& token) noexcept;
   std::uint32_t jitter(std::uint32_t seconds) noexcept;
 
   ngx_http_request_t* r_;
@@ -82,6 +82,6 @@ class Gate {
 };
 
 // Frees the session's slot or place and refuses its tokens from now on, everywhere in this gateway.
-void end_session(Worker& worker, const RoomConf& room, const Sid& sid) noexcept;
+void end_session(Worker& worker, const RoomConf& room, const Token& token) noexcept;
 
 }  // namespace fairway::ngx

@@ -144,6 +144,7 @@ void Gate::give_pass(const Token& pass) noexcept {
   Token token = pass;
   token.issued = now_;
   token.network = room_.bind_network ? network_of(r_->connection->sockaddr) : Network{};
+  name(token);
   visit_.pass = sign(token);
   visit_.pass_age = token.expires - now_;
   visit_.set_pass = !visit_.pass.empty();

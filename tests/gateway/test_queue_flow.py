@@ -11,13 +11,12 @@ from harness.origin import Answer
 from harness.queued import LOG, Pending, lines
 
 QUEUE = LOG + """
-    access_log @PREFIX@/turns.log turn;
     proxy_http_version 1.1;
     map $http_upgrade $connection_header { default upgrade; "" ""; }
     proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_header;
     @HTTP_EXTRA@
     fair_queue app { concurrency 2; light_lane off; @SETTINGS@ }
-    server { listen @LISTEN@; listen @LISTEN2@ http2; fair_queue app; client_max_body_size 0;
+    server { listen @LISTEN@; listen @LISTEN2@ http2; fair_queue app; client_max_body_size 0; access_log @PREFIX@/turns.log turn;
         location / { proxy_pass http://@ORIGIN@; }
         location /off { fair_queue off; proxy_pass http://@ORIGIN@; }
         @LOCATIONS@

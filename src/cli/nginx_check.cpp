@@ -20,7 +20,8 @@ std::vector<std::string> complaints(std::string_view output) {
     begin = end + 1;
     const auto level = line.find("[emerg]");
     if (level == std::string_view::npos) continue;
-    const auto text = line.find_first_not_of(" ", level + 7);
+    // What follows may begin with process and thread, "7#7: ".
+    const auto text = line.find_first_not_of(" 0123456789#:", level + 7);
     if (text != std::string_view::npos) lines.emplace_back(line.substr(text));
   }
   return lines;
@@ -62,7 +63,8 @@ std::optional<std::string> explain_module(const std::string& line) {
     return "nginx cannot load the module" + reason + rebuild;
   }
   const std::string unknown = quoted_after(line, "unknown directive");
-  if (unknown == "fair_queue") return "this module has no fair queue yet: leave --concurrency and --preset away";
+  if (unknown == "fair_queue" || contains(line, "unknown \"fair_queue_"))
+    return "this module has no fair queue yet: leave --concurrency and --preset away";
   if (contains(unknown, "fairway_") || unknown == "waiting_room")
     return "the module does not know " + unknown + ": it is older than this command";
   return std::nullopt;

@@ -196,8 +196,8 @@ ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   }
   visit->sent = true;
   Worker* worker = Worker::get();
-  if (worker != nullptr && !visit->own_answer && visit->has_sid && application_ends_session(r)) {
-    end_session(*worker, *visit->room, visit->sid);
+  if (worker != nullptr && !visit->own_answer && visit->named && application_ends_session(r)) {
+    end_session(*worker, *visit->room, visit->session);
     visit->clear = true;
   }
   bool token_out = false;

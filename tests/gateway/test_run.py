@@ -52,6 +52,28 @@ def test_without_capacity_there_is_no_room(running, origin):
     assert origin.requests[-1].target == "/a?b=c"
 
 
+def test_fair_queue_runs_so_many_at_once(running, origin):
+    origin.on("/slow", Answer(hold=True))
+    gateway = running(*upstream_of(origin), "--concurrency", "1")
+    with Connection(gateway.address) as first, Connection(gateway.address) as second:
+        first.send_request("GET", "/slow")
+        wait_until(lambda: origin.running == 1)
+        second.send_request("GET", "/slow")
+        origin.release()
+        assert first.read_response().status == second.read_response().status == 200
+    assert origin.peak == 1
+    logged = [json.loads(line) for line in wait_until(lambda: gateway.stdout.count("\n") == 2 and gateway.stdout).splitlines()]
+    assert [entry["fair_queue_status"] for entry in logged] == ["direct", "queued"]
+    assert logged[1]["fair_queue_outer"] == "127.0.0.0/24"
+
+
+def test_preset_for_an_nginx_in_front(running, origin):
+    gateway = running(*upstream_of(origin), "--preset", "nginx")
+    request(gateway.address, "GET", "/", [("X-Forwarded-For", "192.0.2.1")])
+    entry = json.loads(wait_until(lambda: gateway.stdout))
+    assert (entry["remote_addr"], entry["fair_queue_status"], entry["fair_queue_outer"]) == ("192.0.2.1", "direct", "192.0.2.0/24")
+
+
 def test_what_the_application_is_told_of_the_client(running, origin):
     gateway = running(*upstream_of(origin))
     told = [("X-Forwarded-For", "192.0.2.1"), ("X-Forwarded-Proto", "https"), ("X-Forwarded-Host", "evil.example"), ("Host", "shop.example:8080")]

@@ -19,6 +19,7 @@ TEST(ExplainNginx, ModuleThatDoesNotFit) {
   EXPECT_TRUE(explains("dlopen() \"/m.so\" failed (/m.so: undefined symbol: ngx_x) in /c:1",
                        "cannot load the module (/m.so: undefined symbol: ngx_x)"));
   EXPECT_TRUE(explains("unknown directive \"fair_queue\" in /c:9", "--concurrency"));
+  EXPECT_TRUE(explains("unknown \"fair_queue_status\" variable", "--concurrency"));
   EXPECT_TRUE(explains("unknown directive \"waiting_room\" in /c:9", "does not know waiting_room"));
 }
 
@@ -32,6 +33,8 @@ TEST(ExplainNginx, PortsAndRights) {
 }
 
 TEST(ExplainNginx, AnythingElseIsQuoted) {
+  EXPECT_EQ(explain_nginx("2026/11/30 14:00:00 [emerg] 7#7: zone \"x\" is wrong\n"),
+            "nginx does not take the configuration:\n  zone \"x\" is wrong");
   const std::string text =
       explain_nginx("nginx: [warn] something\n" + emerg("\"capacity\" must be a number in /c:3") + "nginx: test failed\n");
   EXPECT_EQ(text, "nginx does not take the configuration:\n  \"capacity\" must be a number in /c:3");

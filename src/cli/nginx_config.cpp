@@ -155,20 +155,19 @@ std::string upstream_section(const Upstream& upstream) {
   text += directive(2, "server", upstream.authority() + " max_fails=0");
   text += R"(        keepalive 64;
     }
-    map $http_upgrade $fairway_upgrade {  # WebSocket and the like are passed on, but not HTTP/2: what is asked in there is seen by nobody here
+    # WebSocket and the like are passed on, but not HTTP/2: requests in there would be seen by nobody here.
+    map $http_upgrade $fairway_upgrade {
         default $http_upgrade;
-        "~*(h2c|http/2)"
-          "";
-}
-map $fairway_upgrade $fairway_connection {
-#any other request reuses a connection default upgrade;
-  ""
-  "";
-}
-map $http_host $fairway_host {
-#as the visitor wrote it, with the port default $http_host;
-  "" $host;
-}
+        "~*h2c|http/2" "";
+    }
+    map $fairway_upgrade $fairway_connection {  # any other request reuses a connection
+        default upgrade;
+        "" "";
+    }
+    map $http_host $fairway_host {  # as the visitor wrote it, with the port
+        default $http_host;
+        "" $host;
+    }
 
 )";
   return text;

@@ -2,6 +2,7 @@
 // made from web/waiting at build time, one per page and language; a site's own template is any HTML with the same places.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -33,6 +34,7 @@ struct Values {
   std::string_view room;        // name of the room
   std::string_view status_url;  // path
   std::string_view leave_url;   // path
+  std::string_view retry_url;   // path that the cookies page leads to (the page asked for); empty: its own address again
   std::string_view message;     // the operator's words, raw; escaped here
   std::uint64_t rank = 0;       // 0: not told
   std::uint64_t waiting = 0;
@@ -42,8 +44,14 @@ struct Values {
   bool stale = false;
 };
 
+// The one JSON shape of every answer. `state` is "waiting", "admitted", "busy", "closed", "unavailable" or "unknown"; rank, waiting
+// and eta are written for "waiting" only, `ticket` when it is not empty. `message` must be UTF-8. Appends to `out`.
+void append_json(const Values& values, std::string_view state, std::string_view ticket, std::string& out);
+
 // An HTML file with places {{room}} {{status_url}} {{leave_url}} {{rank}} {{waiting}} {{eta}} {{message}} {{retry_after}} {{lang}}
-// (any other {{…}} stays as it is). Values are HTML-escaped; numbers are grouped and the estimate is put in words for the language.
+// and, for a page that wants more, {{retry_url}}, {{json}} (the answer to a waiter as append_json writes it, for an attribute) and
+// {{flags}} (class names: paused, stale, unranked, long, silent). Any other {{…}} stays as it is. Values are HTML-escaped; numbers
+// are grouped and the estimate is put in words for the language; a rank that is not told is an em dash.
 class Template {
  public:
   explicit Template(std::string_view html);  // keeps views into `html`: it must outlive the template
@@ -51,10 +59,13 @@ class Template {
   void render(const Values& values, Language language, std::string& out) const;
 
  private:
+  friend const Template& builtin(Kind kind, Language language);
   struct Impl;
+  explicit Template(std::shared_ptr<const Impl> impl) noexcept;
   std::shared_ptr<const Impl> impl_;
 };
 
+// Parses all of them at the first call: make one before the workers are forked.
 const Template& builtin(Kind kind, Language language);
 // Value of the Content-Security-Policy header that fits the built-in pages (hashes of their script and style).
 std::string_view builtin_policy() noexcept;

@@ -1,0 +1,46 @@
+# What one types. Each target installs the Debian packages it needs (scripts/deps says which) and leaves everything else in build/.
+BUILD := build
+PREFIX ?= /usr
+NGINX_MODULES ?= /usr/lib/nginx/modules
+
+.DEFAULT_GOAL := help
+.PHONY: help build run crowd test lint bench install clean
+
+help:
+	@echo 'make run       build, then a gateway on http://localhost:8080 in front of a small demo shop'
+	@echo 'make crowd     send a bounded crowd of simulated visitors to that gateway'
+	@echo 'make build     build/ngx_http_fairway_module.so and build/fairway'
+	@echo 'make test      every test; scripts/test SUITE... runs some of them'
+	@echo 'make lint      format, static analysis and the rules of the house'
+	@echo 'make bench     the figures: speed side by side with the usual ways'
+	@echo 'make install   module, its snippet and the command into nginx'"'"'s folders (PREFIX, DESTDIR, NGINX_MODULES)'
+	@echo 'make clean     remove build/'
+
+build:
+	scripts/deps build
+	cmake -S . -B $(BUILD) -G Ninja $(if $(wildcard $(BUILD)/CMakeCache.txt),,-DFAIRWAY_TESTS=OFF)
+	cmake --build $(BUILD) --target ngx_http_fairway_module fairway
+
+run: build
+	scripts/deps run
+	exec scripts/run
+
+crowd: build
+	scripts/deps run
+	exec scripts/crowd
+
+test:
+	scripts/test
+
+lint:
+	scripts/lint
+
+bench:
+	scripts/bench
+
+install: build
+	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX) --strip
+	@echo 'To load it: ln -s /usr/share/nginx/modules-available/mod-http-fairway.conf /etc/nginx/modules-enabled/50-mod-http-fairway.conf, then restart nginx.'
+
+clean:
+	rm -rf $(BUILD)

@@ -1,0 +1,27 @@
+# The visitor's pages: builds web/waiting into a C++ source, and the library fairway_page from that and src/page.
+# npm fetches packages only when web/package-lock.json has changed; after that nothing is asked from a network.
+find_program(NPM npm REQUIRED)
+set(web ${CMAKE_SOURCE_DIR}/web)
+set(web_packages ${web}/node_modules/.fairway-stamp)
+add_custom_command(
+  OUTPUT ${web_packages}
+  COMMAND ${NPM} ci --prefer-offline --loglevel=error
+  COMMAND ${CMAKE_COMMAND} -E touch ${web_packages}
+  DEPENDS ${web}/package.json ${web}/package-lock.json
+  WORKING_DIRECTORY ${web}
+  COMMENT "Fetching the packages that build the pages")
+
+file(GLOB_RECURSE waiting_sources CONFIGURE_DEPENDS ${web}/waiting/*.ts ${web}/waiting/*.css ${web}/waiting/*.html)
+list(FILTER waiting_sources EXCLUDE REGEX "/tests/")
+set(page_templates ${CMAKE_CURRENT_BINARY_DIR}/page_templates.cpp)
+add_custom_command(
+  OUTPUT ${page_templates}
+  COMMAND ${NPM} run --silent build -- ${page_templates}
+  DEPENDS ${web_packages} ${waiting_sources}
+  WORKING_DIRECTORY ${web}
+  COMMENT "Building the visitor's pages")
+
+file(GLOB page_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/page/*.cpp)
+add_library(fairway_page STATIC ${page_sources} ${page_templates})
+target_include_directories(fairway_page PUBLIC ${CMAKE_SOURCE_DIR}/src)
+target_link_libraries(fairway_page PRIVATE fairway_warnings)

@@ -1,0 +1,27 @@
+// The keys file: made, and rotated. Its form is that of core/token.h.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace fairway::cli {
+
+// A whole keys file with one random key. Throws RunError when the system has no randomness.
+std::string new_keys_text();
+
+struct Rotated {
+  std::string text;      // the file with a new first line, everything else as it was
+  std::string id;        // of the new signing key
+  std::size_t keys = 0;  // in `text`
+};
+// Throws RunError when `text` is not a keys file; the message names the line and holds no secret.
+Rotated rotate_keys(std::string_view text);
+
+// Throws RunError when the file cannot be read or is not a keys file. Returns a warning when others may read it, else an empty text.
+std::string check_keys_file(const std::string& path);
+
+// `keys new` and `keys rotate`: what they print for people.
+std::string keys_new_command(const std::string& output);
+std::string keys_rotate_command(const std::string& file);
+
+}  // namespace fairway::cli

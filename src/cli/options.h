@@ -1,0 +1,31 @@
+// The command line and the environment, made into settings. Every flag of `run` has an environment variable: FAIRWAY_ and its name in
+// capitals. The flag wins.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "cli/settings.h"
+
+namespace fairway::cli {
+
+struct KeysNew {
+  std::string output;  // empty: standard output
+};
+
+struct KeysRotate {
+  std::string file;
+};
+
+// What is to be done; at most one is set. None: `text` is to be printed (help, version).
+struct Command {
+  std::optional<RunSettings> run;
+  std::optional<KeysNew> keys_new;
+  std::optional<KeysRotate> keys_rotate;
+  std::string text;
+};
+
+// Throws UsageError. Reads the environment and the current directory (to make paths absolute), nothing else.
+Command parse_command_line(int argc, const char* const* argv);
+
+}  // namespace fairway::cli

@@ -1,0 +1,94 @@
+#include "cli/run.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
+#include "cli/failure.h"
+#include "cli/files.h"
+#include "cli/keys.h"
+#include "cli/locate.h"
+#include "cli/network.h"
+#include "cli/nginx_check.h"
+#include "cli/nginx_config.h"
+#include "cli/state_folder.h"
+#include "cli/supervisor.h"
+
+namespace fairway::cli {
+namespace {
+
+void say(const std::string& text) { std::cerr << "fairway: " << text << std::endl; }
+
+int print_config(const RunSettings& settings) {
+  Machine machine = look_around();
+  try {
+    machine.module = find_module();
+  } catch (const RunError& error) {
+    say(std::string("warning: ") + error.what());
+  }
+  std::cout << nginx_config(settings, machine, Secrets::masked) << std::flush;
+  return std::cout ? 0 : 1;
+}
+
+// The console is a page of its own with a later step; until it is there, its flags are only checked.
+void check_console(const RunSettings& settings) {
+  if (settings.console_password_file.empty()) return;
+  if (read_file(settings.console_password_file).find_first_not_of(" \t\r\n") == std::string::npos) {
+    throw RunError("there is no password in " + settings.console_password_file);
+  }
+}
+
+// nginx opens its access log by name. Standard output cannot always be opened again: not a socket (systemd's journal), not another
+// user's terminal.
+void choose_access_log(const RunSettings& settings, Machine& machine) {
+  if (settings.access_log != "-") return;
+  const int fd = open(machine.access_log.c_str(), O_WRONLY | O_APPEND | O_NOCTTY | O_CLOEXEC);
+  if (fd >= 0) {
+    close(fd);
+    return;
+  }
+  machine.access_log = settings.state + "/access.log";
+  say("standard output cannot be opened again, the access log is " + machine.access_log);
+}
+
+void warn_of_trouble(const RunSettings& settings) {
+  const std::string keys = check_keys_file(settings.keys_path());
+  if (!keys.empty()) say("warning: " + keys);
+  const std::string trouble = upstream_trouble(settings.upstream);
+  if (!trouble.empty()) say("warning: nothing answers at " + settings.upstream.url() + " (" + trouble + "): visitors get 502 until it is up");
+}
+
+std::string summary(const RunSettings& settings) {
+  std::string text = settings.listen.url() + " -> " + settings.upstream.url();
+  text += settings.capacity ? ", a room for " + std::to_string(*settings.capacity) : ", no room";
+  if (!settings.rate.empty()) text += " (" + settings.rate + ")";
+  text += settings.concurrency ? ", a fair queue of " + std::to_string(*settings.concurrency) : ", no fair queue";
+  return text + "; configuration in " + settings.config_path() + "; stop with Ctrl-C";
+}
+
+}  // namespace
+
+int run_command(const RunSettings& settings) {
+  if (settings.print_config) return print_config(settings);
+  hold_signals();
+  check_console(settings);
+  const std::string nginx = find_nginx();
+  Machine machine = look_around();
+  machine.module = find_module();
+  check_listen(settings.listen);
+  const StateFolder folder(settings, machine);
+  choose_access_log(settings, machine);
+  warn_of_trouble(settings);
+  replace_private_file(settings.config_path(), nginx_config(settings, machine, Secrets::written));
+  check_config(nginx, settings.work_path(), settings.config_path());
+  unlink(settings.pid_path().c_str());  // a new one says that nginx is up
+  const bool good = supervise({nginx, "-e", "stderr", "-p", "./", "-c", settings.config_path(), "-g", "daemon off;"}, settings.work_path(),
+                              [&] { return std::filesystem::exists(settings.pid_path()); }, [&] { say(summary(settings)); });
+  if (!good) throw RunError("nginx ended by itself; what it said is above");
+  return 0;
+}
+
+}  // namespace fairway::cli

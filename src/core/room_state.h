@@ -1,0 +1,191 @@
+// The state of one room and its rules: plain code over one arena, with the time passed in. docs/architecture.md ("The rules of a
+// room") is the contract; what it leaves open is decided here, so that the other store can do exactly the same:
+//
+// Order and ties. The line is ordered by (number, sid), whatever falls due by (time, sid), sids as bytes. "When" is `<=`: a slot
+//   is over when expiry <= now, a waiter is dropped when due + abandon_timeout <= now, is present while due >= now, is lost too
+//   long when now - first loss > return_grace. A loss counts from the call that finds it.
+// Version. Each call adds one (stats and empty ones too); each session ended and each cut adds one more and takes the result as
+//   its own version. A new epoch keeps counting from max(own, the caller's).
+// Claim. An operation has one when epoch and number are both set. "Empty" is epoch 0.
+// New epoch. The state is behind when the caller's epoch, or the epoch of any claim, is above its own, or at the same epoch the
+//   caller's version or last number, or any claim's number, is. A state that is behind or empty takes max(now, 1 + the largest
+//   epoch or number it knows, is told or is shown) as epoch and last number. What a rolled-back state still holds is kept: it is
+//   true but for the writes that were lost.
+// Recovery starts when this epoch had none and the caller's epoch, or a claim's, is neither 0 nor its own. After that each claim
+//   raises the last number.
+// Reserve. remembered = the most any caller with an earlier epoch had inside; back = who was inside when the epoch began, plus
+//   passes of an earlier epoch taken over since. Reserved: max(0, remembered - back), until the start of recovery +
+//   session_timeout. It counts against room for promotion and for direct entry.
+// Step 2 frees slots first, then drops waiters, 200 in all; then forgets at most 200 marks of each sort. A mark is kept for
+//   max(abandon_timeout, session_timeout) + return_grace + 60 s after the last loss or the end. The first loss stays with a
+//   session as long as it is in line or inside, and as long as its mark. Mode closed drops no waiter.
+// Step 3, in order of the operations; the first that fits:
+//   1. a session in line or inside that a cut hits is ended first.
+//   2. release: ends it wherever it is; unknown here: marked if it has a claim or an admission time, else nothing is kept (a
+//      ticket that never joined must not make state). evict: ends it if inside (released), else unknown.
+//   3. ended: gone.
+//   4. inside: past session_max it is ended and gone; else claimed, expiry = min(now + session_timeout, admitted + session_max).
+//      An expired slot that was not freed yet is still inside. A poll is a call like others.
+//   5. heartbeat with another epoch or without number: hit by a cut (admitted <= cut): gone. Inside (reserved not counted) below
+//      capacity + max_waiting: taken over, also when lost too long; admitted = that of the pass, or now if absent or in the
+//      future; then as 4. No admission is counted. Without number it draws one (created).
+//   6. lost too long ago: gone.   7. in line: waits.
+//   8. a claim: hit by a cut of the line (number <= cut): gone; else into the line at that number, whatever max_waiting says.
+//   9. anything else is a newcomer for step 5, also a heartbeat, also one lost within the grace that shows no claim.
+//   In mode open a caller that is in line after this comes inside at once.
+// Step 4 looks at most at 200 waiters. While `keep` lasts (an outage just ended) nobody counts as overdue: they could not ask.
+//   A grant lasts until max(now + grant_timeout, due), never beyond now + session_max. Mode open promotes nobody (callers enter
+//   by themselves). A waiter hit by a cut of the line is ended instead.
+// Step 5, in order of the operations: the session may have got a record from an earlier operation of the call, then that counts.
+//   poll: unknown. closed: closed, nothing drawn. Direct entry (mode open: always) when nobody waits, room, rate, and, while
+//   recovering, no caller with an earlier epoch had somebody waiting. Then full if waiting >= max_waiting.
+// Step 6. due = now + max(2 x interval told, min(gap + gap/2, 90 s)), integer division; the interval is that of the place in line
+//   as it is now, also in recovery and in mode closed. Rank 0 while recovering. Mode closed answers waiters `closed` with number.
+//   A session that a later operation of the call ended is gone.
+// Rate: an admission is allowed when the rate-th last one is at or before now - window; entries of mode open are noted too.
+// abandoned counts waiters dropped and passed over, not expired grants, releases and cuts.
+// Cuts: at most 16, kept like marks; a new one replaces the oldest that is done. A cut hits sessions inside admitted at or before
+//   it, and with `line` waiters and claims with a number up to the last at that time. The sweep looks at 200 records a call, and
+//   is left work until it is through; its order does not matter.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+
+#include "core/rate_ring.h"
+#include "core/room.h"
+#include "core/room_record.h"
+
+namespace fairway::room {
+
+class RoomState {
+ public:
+  // May throw std::bad_alloc. `sessions`: how many are expected (capacity + max_waiting), for the size of the hash table.
+  RoomState(Arena& arena, std::uint64_t sessions);
+
+  // One atomic step; `answers` has the length of `operations`. `wall` is the wall clock; a step back is made good.
+  // An operation that needed memory and got none is answered no_memory and changed nothing.
+  Summary call(Micros wall, const Settings& settings, const Memory& memory, std::span<const Operation> operations,
+               std::span<Answer> answers) noexcept;
+
+  // The same without operations, and tells what was ended or cut after version `since`.
+  Summary stats(Micros wall, const Settings& settings, const Memory& memory, std::uint64_t since, Changes& changes) noexcept;
+
+  // Ends many; then, or with the id of an earlier cut, does a bounded part of it.
+  CutStatus cut(Micros wall, const Settings& settings, const Memory& memory, const Cut& cut, Summary& summary) noexcept;
+  CutStatus go_on(Micros wall, const Settings& settings, const Memory& memory, std::uint64_t id, Summary& summary) noexcept;
+
+  // Frees at most 1,000 records of a room that is to go; true when none is left.
+  bool dissolve() noexcept;
+
+  // For tests: nullptr, or what is wrong with the counters and indexes. Walks everything.
+  const char* inconsistency() const;
+  const Table& table() const noexcept { return table_; }
+
+ private:
+  using Line = mi::index<Table, ByNumberTag>::type;
+  using Times = mi::index<Table, ByTimeTag>::type;
+  using It = Table::iterator;
+
+  struct ActiveCut {
+    CutNotice notice;
+    std::uint64_t ended = 0;
+    Place place = Place::waiting;  // where its sweep is: the next record is above this one
+    std::uint64_t number = 0;
+    Sid sid;
+    bool done = false;
+  };
+
+  // What a call passes on between its steps.
+  struct Step {
+    const Settings& settings;
+    const Memory& memory;
+    std::span<const Operation> operations;
+    Micros now;
+    bool more_work = false;
+  };
+
+  // room_state.cpp: the call, the clock, moving records
+  Step begin(Micros wall, const Settings& settings, const Memory& memory, std::span<const Operation> operations) noexcept;
+  Summary finish(const Step& step) noexcept;
+  void move(It it, Place place, std::uint64_t number, std::int64_t when) noexcept;
+  void count(const Record& record, int by) noexcept;
+  void end(It it, Micros now) noexcept;
+  void lose(It it, Micros now) noexcept;
+  void admit(It it, std::uint64_t number, bool claimed, const Step& step) noexcept;
+  bool add(const Operation& operation, Place place, std::uint64_t number, std::int64_t when) noexcept;
+  bool recovering(Micros now) const noexcept { return now < recovery_until_; }
+  bool holding_on(Micros now) const noexcept { return recovering(now) || now < keep_until_; }
+  std::uint32_t reserved(Micros now) const noexcept;
+  bool may_admit(const Step& step) noexcept;
+  std::uint64_t draw_number(Micros now) const noexcept;
+
+  // room_recovery.cpp: epochs, recovery and sweeps
+  void recover_if_due(const Step& step) noexcept;
+  bool behind(const Step& step) const noexcept;
+  void open_epoch(const Step& step) noexcept;
+  void remember(const Step& step) noexcept;
+  void sweep(Step& step) noexcept;
+  void sweep_marks(const Step& step) noexcept;
+
+  // room_call.cpp: the callers
+  void note(const Operation& operation, Answer& answer, const Step& step) noexcept;
+  State release(const Operation& operation, It it, const Step& step) noexcept;
+  State extend(It it, const Step& step) noexcept;
+  std::optional<State> take_over(const Operation& operation, It it, const Step& step, bool& created) noexcept;
+  State rejoin(const Operation& operation, It it, const Step& step) noexcept;
+  void promote(Step& step) noexcept;
+  void join(const Operation& operation, Answer& answer, const Step& step) noexcept;
+  void fill(const Operation& operation, Answer& answer, const Step& step) noexcept;
+
+  // room_cut.cpp
+  bool cut_hits(const Record& record) const noexcept;
+  bool cut_hits_pass(const Operation& operation) const noexcept;
+  bool cut_hits_claim(const Operation& operation) const noexcept;
+  void sweep_cuts(Step& step) noexcept;
+  void sweep_cut(ActiveCut& cut, Step& step, std::uint32_t& budget) noexcept;
+  ActiveCut* free_cut() noexcept;
+  CutStatus status_of(std::uint64_t id) const noexcept;
+
+  Table table_;
+  RateRing recent_;
+  std::uint64_t epoch_ = 0;
+  std::uint64_t version_ = 0;
+  std::uint64_t last_number_ = 0;
+  Micros clock_ = 0;
+  Micros offset_ = 0;
+  std::uint32_t waiting_ = 0;
+  std::uint32_t inside_ = 0;
+  std::uint32_t granted_ = 0;
+  std::uint64_t admitted_total_ = 0;
+  std::uint64_t abandoned_total_ = 0;
+
+  Micros recovery_until_ = 0;
+  bool had_recovery_ = false;
+  bool somebody_waited_ = false;
+  Micros keep_until_ = 0;
+  std::uint32_t remembered_ = 0;
+  std::uint32_t back_ = 0;
+  Micros reserve_until_ = 0;
+
+  static constexpr std::size_t kMaxCuts = 16;
+  std::array<ActiveCut, kMaxCuts> cuts_{};
+};
+
+inline constexpr std::uint32_t kWorkPerStep = 200;
+
+// How long a mark is kept: until every token of its session is past all use.
+inline Micros mark_life(const Settings& settings) noexcept {
+  constexpr Micros kIssuedAhead = 60'000'000;
+  const Micros longest = settings.abandon_timeout > settings.session_timeout ? settings.abandon_timeout : settings.session_timeout;
+  return longest + settings.return_grace + kIssuedAhead;
+}
+
+// How long a recovery, or the patience after an outage, lasts: everybody has asked again by then.
+inline Micros recovery_window(const Settings& settings) noexcept {
+  const Micros asked = settings.poll_max + 5'000'000;
+  return asked > settings.rate_window ? asked : settings.rate_window;
+}
+
+}  // namespace fairway::room

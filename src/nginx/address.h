@@ -1,0 +1,20 @@
+// What of a client's address counts: the prefix that entries are counted by, and the network that tokens can be bound to.
+#pragma once
+
+#include "core/sid.h"
+#include "nginx/ngx.h"
+
+namespace fairway::ngx {
+
+struct EntryAddress {
+  unsigned char bytes[8];  // IPv4 in full, IPv6 its /64
+  std::size_t size;        // 0: unix socket or unknown family
+  bool local;              // loopback, private, link-local or unique local: behind a proxy nobody told nginx about, or a test
+};
+
+// IPv4-mapped IPv6 addresses count as IPv4.
+EntryAddress entry_address(const sockaddr* address) noexcept;
+// /24 or /48; empty for others.
+Network network_of(const sockaddr* address) noexcept;
+
+}  // namespace fairway::ngx

@@ -1,0 +1,188 @@
+#include "nginx/answer.h"
+
+#include <charconv>
+#include <string>
+
+namespace fairway::ngx {
+
+namespace {
+
+std::string_view content_type(Form form) noexcept {
+  switch (form) {
+    case Form::html:
+      return "text/html; charset=utf-8";
+    case Form::json:
+      return "application/json";
+    case Form::text:
+      break;
+  }
+  return "text/plain; charset=utf-8";
+}
+
+// Starts a response of our own on a request whose headers nothing has touched yet.
+bool start(ngx_http_request_t* r, Visit& visit, ngx_uint_t status) noexcept {
+  visit.own_answer = true;
+  r->headers_out.status = status;
+  r->disable_not_modified = 1;
+  r->allow_ranges = 0;
+  r->expect_tested = 1;  // no 100-continue for a body that nobody reads
+  return ngx_http_discard_request_body(r) == NGX_OK;
+}
+
+std::string_view number_text(ngx_http_request_t* r, std::uint64_t number) noexcept {
+  auto* text = static_cast<char*>(ngx_pnalloc(r->pool, NGX_INT64_LEN));
+  if (text == nullptr) {
+    return {};
+  }
+  return {text, static_cast<std::size_t>(std::to_chars(text, text + NGX_INT64_LEN, number).ptr - text)};
+}
+
+std::string json_of(const RoomConf& room, const Visit& visit, const Reply& reply) {
+  const auto optional = [](std::uint64_t value, bool known) { return known ? std::to_string(value) : std::string("null"); };
+  std::string json = R"({"room":")";
+  json.append(view(room.name)).append(R"(","state":")").append(reply.state).append("\"");
+  if (reply.in_line) {
+    json.append(R"(,"rank":)").append(optional(reply.rank, reply.rank != 0));
+    json.append(R"(,"waiting":)").append(std::to_string(reply.waiting));
+    json.append(R"(,"eta":)").append(optional(reply.eta.value_or(0), reply.eta.has_value()));
+  }
+  json.append(R"(,"retry_after":)").append(std::to_string(reply.retry_after));
+  json.append(R"(,"paused":)").append(reply.paused ? "true" : "false");
+  json.append(R"(,"stale":)").append(reply.stale ? "true" : "false");
+  json.append(R"(,"message":)").append(room.message_json.len == 0 ? std::string_view("null") : view(room.message_json));
+  if (!visit.fairway_cookie && !visit.ticket.empty()) {
+    json.append(R"(,"ticket":")").append(visit.ticket).append("\"");
+  }
+  return json.append("}\n");
+}
+
+std::string html_of(const RoomConf& room, Visit& visit, const Reply& reply, page::Kind kind) {
+  const std::string base(view(room.path));
+  const std::string status_url = base + "status";
+  const std::string leave_url = base + "leave";
+  page::Values values;
+  values.room = view(room.name);
+  values.status_url = status_url;
+  values.leave_url = leave_url;
+  values.message = view(room.message);
+  values.rank = reply.rank;
+  values.waiting = reply.waiting;
+  values.eta = reply.eta;
+  values.retry_after = reply.retry_after;
+  values.paused = reply.paused;
+  values.stale = reply.stale;
+  const page::Language language = page::choose_language(visit.seen.accept_language);
+  visit.custom_page = kind == page::Kind::waiting && room.page != nullptr;
+  std::string html;
+  html.reserve(16 * 1024);
+  (visit.custom_page ? *room.page : page::builtin(kind, language)).render(values, language, html);
+  return html;
+}
+
+// A POST that was held says that nothing was processed; there is no page behind it to reload.
+page::Kind kind_for(const ngx_http_request_t* r, page::Kind kind) noexcept {
+  return kind == page::Kind::waiting && !is_read(r) ? page::Kind::unprocessed : kind;
+}
+
+}  // namespace
+
+bool add_header(ngx_http_request_t* r, std::string_view name, std::string_view value) noexcept {
+  auto* header = static_cast<ngx_table_elt_t*>(ngx_list_push(&r->headers_out.headers));
+  if (header == nullptr) {
+    return false;
+  }
+  header->hash = 1;
+  header->key = str(name);
+  header->value = str(value);
+  header->lowcase_key = nullptr;
+  return true;
+}
+
+ngx_int_t send_body(ngx_http_request_t* r, Visit& visit, const Body& body) noexcept {
+  if (!start(r, visit, body.status)) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  visit.html_policy = body.form == Form::html;
+  r->headers_out.content_type = str(content_type(body.form));
+  r->headers_out.content_type_len = r->headers_out.content_type.len;
+  r->headers_out.content_length_n = static_cast<off_t>(body.text.size());
+  if (body.retry_after != 0 && !add_header(r, "Retry-After", number_text(r, body.retry_after))) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  if (!body.allow.empty() && !add_header(r, "Allow", body.allow)) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  if (const ngx_int_t rc = ngx_http_send_header(r); rc == NGX_ERROR || rc > NGX_OK || r->header_only) {
+    return rc;
+  }
+  ngx_buf_t* buffer = static_cast<ngx_buf_t*>(ngx_calloc_buf(r->pool));
+  if (buffer == nullptr) {
+    return NGX_ERROR;
+  }
+  buffer->start = buffer->pos = reinterpret_cast<u_char*>(const_cast<char*>(body.text.data()));
+  buffer->end = buffer->last = buffer->pos + body.text.size();
+  buffer->memory = body.text.empty() ? 0 : 1;
+  buffer->last_buf = 1;
+  buffer->last_in_chain = 1;
+  ngx_chain_t out{buffer, nullptr};
+  return ngx_http_output_filter(r, &out);
+}
+
+ngx_int_t send_empty(ngx_http_request_t* r, Visit& visit, ngx_uint_t status) noexcept {
+  if (!start(r, visit, status)) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  r->headers_out.content_length_n = 0;
+  r->header_only = 1;
+  if (status == NGX_HTTP_NO_CONTENT) {
+    r->headers_out.content_length_n = -1;
+  }
+  return ngx_http_send_header(r);
+}
+
+ngx_int_t send_redirect(ngx_http_request_t* r, Visit& visit, ngx_uint_t status, std::string_view location) noexcept {
+  // not r->headers_out.location: nginx would make it absolute
+  if (location.empty() || !add_header(r, "Location", location)) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  return send_empty(r, visit, status);
+}
+
+ngx_int_t send_page(ngx_http_request_t* r, Visit& visit, const RoomConf& room, const Reply& reply) noexcept {
+  Body body;
+  body.form = Form::html;
+  body.status = reply.status;
+  try {
+    body.text = view(copy(r->pool, html_of(room, visit, reply, kind_for(r, reply.kind))));
+  } catch (...) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  if (body.text.empty()) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  body.retry_after = reply.retry_after;
+  return send_body(r, visit, body);
+}
+
+ngx_int_t send_json(ngx_http_request_t* r, Visit& visit, const RoomConf& room, const Reply& reply, ngx_uint_t status) noexcept {
+  Body body;
+  body.form = Form::json;
+  body.status = status;
+  try {
+    body.text = view(copy(r->pool, json_of(room, visit, reply)));
+  } catch (...) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  if (body.text.empty()) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  body.retry_after = reply.retry_after;
+  return send_body(r, visit, body);
+}
+
+ngx_int_t finish(ngx_http_request_t* r, ngx_int_t rc) noexcept {
+  ngx_http_finalize_request(r, rc);
+  return NGX_DONE;
+}
+
+}  // namespace fairway::ngx

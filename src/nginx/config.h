@@ -1,0 +1,102 @@
+// What the directives say: one struct a level, filled by directives.cpp, read by everybody else. Lives in the configuration pool;
+// nothing here is ever pointed to from shared memory.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "core/room.h"
+#include "core/token.h"
+#include "nginx/ngx.h"
+#include "page/page.h"
+
+namespace fairway::ngx {
+
+enum class Secure : std::uint8_t { automatic, on, off };
+
+// waiting_room NAME { … }
+struct RoomConf {
+  ngx_str_t name{};
+  room::Settings settings;
+  std::int64_t refresh = 15;              // s
+  std::uint32_t entries_per_minute = 60;  // per address; 0: off
+  bool entries_set = false;               // set in the file: private and loopback addresses count too
+  std::uint32_t polls_per_second = 3;     // per session
+  bool fail_open = false;
+  bool bind_network = false;
+  const page::Template* page = nullptr;  // a site's own waiting page; nullptr: built in
+  ngx_uint_t page_status = 429;
+  ngx_str_t message{};            // raw UTF-8; empty: none
+  ngx_str_t message_json{};       // with its quotes, or null
+  ngx_array_t* bypass = nullptr;  // of ngx_http_complex_value_t
+  ngx_str_t cookie_domain{};
+  Secure cookie_secure = Secure::automatic;
+
+  // Derived once:
+  ngx_str_t ticket_cookie{};  // fairway_ticket_NAME
+  ngx_str_t pass_cookie{};    // fairway_pass_NAME
+  ngx_str_t path{};           // /__fairway/NAME/
+  ngx_uint_t index = 0;       // position in MainConf::rooms
+  u_char* file = nullptr;     // where it is defined
+  ngx_uint_t line = 0;
+  bool attached = false;  // some location uses it; known after merging
+};
+
+struct MainConf {
+  ngx_str_t state{};                         // folder, absolute
+  ngx_str_t keys_file{};                     // absolute
+  std::unique_ptr<KeyRing>* keys = nullptr;  // owned by the configuration pool; never null after init_main_conf when rooms exist
+  std::string* keys_text = nullptr;          // what `keys` was made from; never logged
+  std::string* new_keys = nullptr;           // keys_text when there was no keys file: prepare_files writes it
+  bool keys_exposed = false;                 // the keys file is open to other users
+  bool keep_state = false;                   // set by prepare_files: workers can write into the state folder
+  std::size_t memory = 0;                    // bytes of `fairway_store memory`
+  ngx_array_t rooms{};                       // of RoomConf*
+  ngx_shm_zone_t* zone = nullptr;            // nullptr when there is no room
+  bool any_location = false;                 // some location uses a room
+  bool any_auto = false;                     // some location leaves the choice of rooms to the console
+};
+
+struct SrvConf {
+  ngx_array_t rooms{};  // of RoomConf*: the rooms that some location of this server uses
+};
+
+struct LocConf {
+  enum class Use : std::uint8_t { unset, off, automatic, named };
+  Use use = Use::unset;
+  ngx_str_t room_name{};
+  u_char* file = nullptr;  // where the directive stands, for messages at merge time
+  ngx_uint_t line = 0;
+  RoomConf* room = nullptr;  // resolved at merge; nullptr: no room here
+  ngx_flag_t dry_run = NGX_CONF_UNSET;
+  bool own_endpoint = false;               // fairway_metrics, fairway_api: never subject to a room or a queue
+  ngx_http_handler_pt endpoint = nullptr;  // its content handler
+};
+
+extern ngx_command_t commands[];
+void* create_main_conf(ngx_conf_t* cf) noexcept;
+char* init_main_conf(ngx_conf_t* cf, void* conf) noexcept;
+void* create_srv_conf(ngx_conf_t* cf) noexcept;
+void* create_loc_conf(ngx_conf_t* cf) noexcept;
+char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;
+// After merging (postconfiguration): warns of rooms attached to nothing.
+ngx_int_t check_rooms(ngx_conf_t* cf) noexcept;
+
+// Makes the state folder and the keys file when they are missing (called by the master at start, never by -t).
+ngx_int_t prepare_files(ngx_cycle_t* cycle, MainConf& conf) noexcept;
+
+inline MainConf* main_conf(ngx_http_request_t* r) noexcept {
+  return static_cast<MainConf*>(ngx_http_get_module_main_conf(r, ngx_http_fairway_module));
+}
+inline SrvConf* srv_conf(ngx_http_request_t* r) noexcept {
+  return static_cast<SrvConf*>(ngx_http_get_module_srv_conf(r, ngx_http_fairway_module));
+}
+inline LocConf* loc_conf(ngx_http_request_t* r) noexcept {
+  return static_cast<LocConf*>(ngx_http_get_module_loc_conf(r, ngx_http_fairway_module));
+}
+// nullptr without http {} or before this module's configuration exists.
+inline MainConf* main_conf(ngx_cycle_t* cycle) noexcept {
+  return static_cast<MainConf*>(ngx_http_cycle_get_module_main_conf(cycle, ngx_http_fairway_module));
+}
+
+}  // namespace fairway::ngx

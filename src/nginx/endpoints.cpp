@@ -1,0 +1,128 @@
+// /__fairway/…: answered in SERVER_REWRITE, before the location search, so that rewrites, access rules and authentication of the
+// site do not apply.
+#include "nginx/answer.h"
+#include "nginx/gate.h"
+#include "nginx/redirect_path.h"
+
+namespace fairway::ngx {
+
+namespace {
+
+constexpr std::string_view kRoot = "/__fairway/";
+
+ngx_int_t refuse(ngx_http_request_t* r, Visit& visit, ngx_uint_t status, std::string_view text, std::string_view allow = {}) noexcept {
+  Body body;
+  body.status = status;
+  body.text = text;
+  body.allow = allow;
+  return send_body(r, visit, body);
+}
+
+ngx_int_t wrong_method(ngx_http_request_t* r, Visit& visit, std::string_view allow) noexcept {
+  return refuse(r, visit, NGX_HTTP_NOT_ALLOWED, "method not allowed\n", allow);
+}
+
+ngx_int_t health(ngx_http_request_t* r, Visit& visit) noexcept {
+  return is_read(r) ? refuse(r, visit, NGX_HTTP_OK, "ok\n") : wrong_method(r, visit, "GET, HEAD");
+}
+
+ngx_int_t status(ngx_http_request_t* r, Visit& visit, const RoomConf& room, Worker& worker) noexcept {
+  if (!is_read(r)) {
+    return wrong_method(r, visit, "GET, HEAD");
+  }
+  const Reply reply = Gate(r, visit, room, worker).status();
+  return send_json(r, visit, room, reply, NGX_HTTP_OK);
+}
+
+ngx_int_t check(ngx_http_request_t* r, Visit& visit, const RoomConf& room, Worker& worker) noexcept {
+  if (!is_read(r)) {
+    return wrong_method(r, visit, "GET, HEAD");
+  }
+  if (Gate(r, visit, room, worker).shows_token()) {
+    return send_redirect(r, visit, NGX_HTTP_MOVED_TEMPORARILY, checked_target(r));
+  }
+  Reply reply;
+  reply.kind = page::Kind::cookies;
+  reply.retry_after = 0;
+  return send_page(r, visit, room, reply);
+}
+
+ngx_int_t left(ngx_http_request_t* r, Visit& visit, const RoomConf& room) noexcept {
+  if (!is_read(r)) {
+    return wrong_method(r, visit, "GET, HEAD");
+  }
+  Reply reply;
+  reply.kind = page::Kind::left;
+  reply.status = NGX_HTTP_OK;
+  reply.retry_after = 0;
+  return send_page(r, visit, room, reply);
+}
+
+ngx_int_t leave(ngx_http_request_t* r, Visit& visit, const RoomConf& room, Worker& worker) noexcept {
+  if (r->method != NGX_HTTP_POST) {
+    return wrong_method(r, visit, "POST");
+  }
+  if (!is_same_origin(r, visit) || !Gate(r, visit, room, worker).leave()) {
+    return send_empty(r, visit, NGX_HTTP_NO_CONTENT);
+  }
+  visit.clear = true;
+  if (!is_page_request(visit)) {
+    return send_empty(r, visit, NGX_HTTP_NO_CONTENT);
+  }
+  const ngx_str_t path = concat(r->pool, view(room.path), "left");
+  return send_redirect(r, visit, NGX_HTTP_SEE_OTHER, view(path));
+}
+
+const RoomConf* room_named(const SrvConf& server, std::string_view name) noexcept {
+  for (const RoomConf* room : std::span(static_cast<RoomConf**>(server.rooms.elts), server.rooms.nelts)) {
+    if (view(room->name) == name) {
+      return room;
+    }
+  }
+  return nullptr;
+}
+
+ngx_int_t endpoint(ngx_http_request_t* r, Visit& visit, Worker& worker, std::string_view path) noexcept {
+  if (path == "health") {
+    return health(r, visit);
+  }
+  const std::size_t slash = path.find('/');
+  const RoomConf* room = room_named(*srv_conf(r), path.substr(0, slash));
+  const std::string_view action = slash == std::string_view::npos ? std::string_view{} : path.substr(slash + 1);
+  if (room != nullptr) {
+    visit.room = room;
+    if (action == "status") {
+      return status(r, visit, *room, worker);
+    }
+    if (action == "check") {
+      return check(r, visit, *room, worker);
+    }
+    if (action == "leave") {
+      return leave(r, visit, *room, worker);
+    }
+    if (action == "left") {
+      return left(r, visit, *room);
+    }
+  }
+  return refuse(r, visit, NGX_HTTP_NOT_FOUND, "not found\n");
+}
+
+}  // namespace
+
+ngx_int_t server_rewrite_handler(ngx_http_request_t* r) noexcept {
+  if (r->internal || r != r->main || srv_conf(r)->rooms.nelts == 0) {
+    return NGX_DECLINED;
+  }
+  Visit* visit = get_visit(r);
+  Worker* worker = Worker::get();
+  if (visit == nullptr || worker == nullptr || read_request(r, *visit) != NGX_OK) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  const std::string_view path = view(r->uri);
+  if (!path.starts_with(kRoot)) {
+    return NGX_DECLINED;
+  }
+  return finish(r, endpoint(r, *visit, *worker, path.substr(kRoot.size())));
+}
+
+}  // namespace fairway::ngx

@@ -1,0 +1,86 @@
+// What a room decides about one request: the visitor's flow of SPEC, from the tokens shown to a verdict. Talks to the store; sends
+// nothing itself.
+#pragma once
+
+#include <optional>
+
+#include "nginx/visit.h"
+#include "nginx/worker.h"
+
+namespace fairway::ngx {
+
+// What a visitor who is not let through is told; one shape for the pages and the JSON.
+struct Reply {
+  page::Kind kind = page::Kind::waiting;
+  std::string_view state = "waiting";  // of the JSON
+  ngx_uint_t status = 429;
+  std::uint32_t retry_after = 1;  // s
+  std::uint64_t rank = 0;         // 0: not told
+  std::uint64_t waiting = 0;
+  std::optional<std::uint32_t> eta;  // s
+  bool paused = false;
+  bool stale = false;
+  bool in_line = false;  // rank, waiting and eta are part of the answer
+};
+
+struct Verdict {
+  enum class Action : std::uint8_t { through, redirect_to_check, reply, refuse_prefetch, failed };
+  Action action = Action::through;
+  Reply reply;
+};
+
+class Gate {
+ public:
+  Gate(ngx_http_request_t* r, Visit& visit, const RoomConf& room, Worker& worker) noexcept;
+
+  Verdict decide() noexcept;  // a request to a location with a room
+  Reply status() noexcept;    // GET status: never makes a place
+  bool leave() noexcept;      // POST leave: frees what the tokens shown name; false: no valid token
+  bool shows_token() const noexcept { return shown_.pass || shown_.ticket; }  // check
+
+ private:
+  struct Shown {
+    bool pass = false;    // a valid one, not ended
+    bool ticket = false;  // a valid one, or a pass expired less than return_grace ago
+    bool ticket_is_pass = false;
+    Token pass_token, ticket_token;
+  };
+
+  void read_tokens() noexcept;
+  void consider(std::string_view text, TokenKind kind, const Network& network) noexcept;
+  bool bypassed() const noexcept;
+  bool young(const Token& pass) const noexcept;
+  bool is_subresource() const noexcept;
+
+  Verdict heartbeat() noexcept;
+  Verdict enter() noexcept;
+  Verdict newcomer() noexcept;
+  Verdict act_on(const room::Answer& answer, const Token& token) noexcept;
+  Reply describe(const room::Answer& answer) noexcept;
+  Reply simple(page::Kind kind, std::string_view state, std::uint32_t retry_after) noexcept;
+  Verdict busy(std::uint32_t retry_after) noexcept;
+
+  room::Operation operation(room::Kind kind, const Token& token) const noexcept;
+  room::Answer ask(const room::Operation& operation) noexcept;
+  void give_ticket(const Sid& sid, std::uint64_t epoch, std::uint64_t number) noexcept;
+  void give_pass(const Sid& sid, const room::Answer& answer) noexcept;
+  void renew_pass(const Token& pass) noexcept;
+  void give_pass(const Token& pass) noexcept;
+  std::string_view sign(const Token& token) noexcept;
+  Verdict settle(Verdict::Action action, Outcome outcome, const Reply& reply = {}) noexcept;
+  void name(const Sid& sid) noexcept;
+  std::uint32_t jitter(std::uint32_t seconds) noexcept;
+
+  ngx_http_request_t* r_;
+  Visit& visit_;
+  const RoomConf& room_;
+  Worker& worker_;
+  std::int64_t now_;  // Unix seconds
+  Shown shown_;
+  room::Summary summary_;  // of the latest store call
+};
+
+// Frees the session's slot or place and refuses its tokens from now on, everywhere in this gateway.
+void end_session(Worker& worker, const RoomConf& room, const Sid& sid) noexcept;
+
+}  // namespace fairway::ngx

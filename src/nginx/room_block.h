@@ -1,0 +1,12 @@
+// The inside of `waiting_room NAME { … }`.
+#pragma once
+
+#include "nginx/config.h"
+
+namespace fairway::ngx {
+
+// Reads the block's directives into `room`, whose name is set; checks them together. Logs what is wrong with file and line and
+// answers conf_error.
+char* parse_room_block(ngx_conf_t* cf, RoomConf& room) noexcept;
+
+}  // namespace fairway::ngx

@@ -1,0 +1,93 @@
+#include "nginx/shared.h"
+
+#include <openssl/rand.h>
+
+namespace fairway::ngx {
+
+namespace {
+
+std::size_t page_aligned(std::size_t bytes) noexcept {
+  return (bytes + ngx_pagesize - 1) / ngx_pagesize * ngx_pagesize;
+}
+
+// A fresh piece of the zone, page aligned: slab allocations above half a page are.
+template <class Create>
+auto carve(ngx_slab_pool_t* pool, std::size_t bytes, Create create) noexcept -> decltype(create(nullptr)) {
+  void* block = ngx_slab_alloc(pool, page_aligned(bytes));
+  return block == nullptr ? nullptr : create(block);
+}
+
+Shared* lay_out(ngx_slab_pool_t* pool, std::size_t memory) noexcept {
+  auto* shared = static_cast<Shared*>(ngx_slab_calloc(pool, page_aligned(sizeof(Shared))));
+  if (shared == nullptr || RAND_bytes(reinterpret_cast<unsigned char*>(&shared->hash_key), sizeof(SipKey)) != 1) {
+    return nullptr;
+  }
+  shared->ended = carve(pool, EndedList::bytes(kEndedEntries), [](void* block) { return EndedList::create(block, kEndedEntries); });
+  shared->entries = carve(pool, Limiter::bytes(kLimiterEntries), [](void* block) { return Limiter::create(block, kLimiterEntries); });
+  shared->polls = carve(pool, Limiter::bytes(kLimiterEntries), [](void* block) { return Limiter::create(block, kLimiterEntries); });
+  shared->store = carve(pool, memory, [memory](void* block) { return MemoryStore::create(block, memory); });
+  if (shared->ended == nullptr || shared->entries == nullptr || shared->polls == nullptr || shared->store == nullptr) {
+    return nullptr;
+  }
+  shared->layout = Shared::kLayout;
+  return shared;
+}
+
+}  // namespace
+
+std::size_t shared_overhead(std::size_t memory) noexcept {
+  const std::size_t parts =
+      page_aligned(sizeof(Shared)) + page_aligned(EndedList::bytes(kEndedEntries)) + 2 * page_aligned(Limiter::bytes(kLimiterEntries));
+  return page_aligned(parts + (memory + parts) / 128 + 64 * ngx_pagesize);  // a slab page costs its pool 16 to 24 bytes
+}
+
+ngx_int_t init_zone(ngx_shm_zone_t* zone, void* old_data) noexcept {
+  auto* pool = reinterpret_cast<ngx_slab_pool_t*>(zone->shm.addr);
+  const auto memory = reinterpret_cast<std::size_t>(zone->data);  // set by the directives: bytes of store
+  if (old_data != nullptr) {
+    auto* shared = static_cast<Shared*>(old_data);
+    if (shared->layout != Shared::kLayout || MemoryStore::attach(shared->store, memory) == nullptr) {
+      ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
+                    "fairway: the running gateway's shared memory is of another version: restart nginx instead of reloading");
+      return NGX_ERROR;
+    }
+    zone->data = shared;
+    return NGX_OK;
+  }
+  Shared* shared = lay_out(pool, memory);
+  if (shared == nullptr) {
+    ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0, "fairway: cannot lay out %uz bytes of shared memory for the rooms", zone->shm.size);
+    return NGX_ERROR;
+  }
+  pool->data = shared;
+  pool->log_nomem = 0;
+  zone->data = shared;
+  return NGX_OK;
+}
+
+RoomRow* claim_row(ngx_shm_zone_t* zone, std::string_view name) noexcept {
+  Shared& shared = *shared_of(zone);
+  if (name.size() >= sizeof(RoomRow::name)) {
+    return nullptr;
+  }
+  const Lock lock(zone);
+  RoomRow* spare = nullptr;
+  for (RoomRow& row : shared.rooms) {
+    if (row.name == name) {
+      return &row;
+    }
+    if (row.name[0] == '\0') {
+      if (spare == nullptr || spare->name[0] != '\0') {
+        spare = &row;
+      }
+    } else if (spare == nullptr || (spare->name[0] != '\0' && row.summary.now < spare->summary.now)) {
+      spare = &row;
+    }
+  }
+  *spare->name = '\0';
+  new (spare) RoomRow{};
+  ngx_memcpy(spare->name, name.data(), name.size());
+  return spare;
+}
+
+}  // namespace fairway::ngx

@@ -1,0 +1,97 @@
+// What the workers of one gateway share, in one nginx zone: the store's block, and per room what the gateway remembers, the rate
+// of admissions and counters; the ended list and the limiters. Plain data only; its layout carries a version, since after a
+// reload old and new code may run on it together. One lock, nginx's own for the zone, which the master frees when its holder dies.
+#pragma once
+
+#include <atomic>
+#include <span>
+#include <string_view>
+
+#include "core/ended_list.h"
+#include "core/limiter.h"
+#include "core/pacing.h"
+#include "core/room.h"
+#include "core/siphash.h"
+#include "core/token.h"
+#include "nginx/ngx.h"
+#include "store/memory/memory_store.h"
+
+namespace fairway::ngx {
+
+struct RoomConf;
+
+// $waiting_room_state: how a request was answered. The order is that of kOutcomeNames.
+enum class Outcome : std::uint8_t { none, pass, refreshed, admitted, waiting, busy, closed, unavailable, fail_open, fresh, open, bypassed };
+inline constexpr std::string_view kOutcomeNames[] = {"-",      "pass",        "refreshed", "admitted", "waiting", "busy",
+                                                     "closed", "unavailable", "fail_open", "new",      "open",    "bypassed"};
+inline constexpr std::size_t kOutcomes = std::size(kOutcomeNames);
+inline constexpr std::size_t kTokenErrors = static_cast<std::size_t>(TokenError::wrong_network) + 1;
+
+// One room's row. `name` is written once; the rest changes under the lock, counters by themselves.
+struct RoomRow {
+  char name[40];                       // NUL-terminated; empty: free row
+  std::atomic<std::uint32_t> current;  // which of `memories` holds: a writer that dies half-way leaves the other one true
+  room::Memory memories[2];
+  std::int64_t tokens_until;  // Unix seconds: when the last token given out expires; then the epoch is forgotten
+  RateEstimator rate;
+  room::Summary summary;  // of the latest call
+  std::atomic<std::uint64_t> answers[kOutcomes];
+  std::atomic<std::uint64_t> store_calls;
+  std::atomic<std::uint64_t> store_full;  // operations the store had no memory for
+
+  const room::Memory& memory() const noexcept { return memories[current.load(std::memory_order_acquire) & 1]; }
+  void remember(const room::Memory& memory) noexcept {
+    const std::uint32_t next = current.load(std::memory_order_relaxed) ^ 1;
+    memories[next & 1] = memory;
+    current.store(next, std::memory_order_release);
+  }
+};
+
+struct Shared {
+  static constexpr std::uint64_t kLayout = 0x66616972'00000001;  // "fair", version
+  static constexpr std::size_t kRooms = 256;
+
+  std::uint64_t layout;
+  SipKey hash_key;  // random at start: for tables whose keys clients choose
+  RoomRow rooms[kRooms];
+  std::atomic<std::uint64_t> token_errors[kTokenErrors];
+  std::atomic<std::int64_t> last_tick;  // ms; one worker a second does the housekeeping
+  std::atomic<std::uint64_t> saved;     // EndedList::version of the last saved state
+  std::atomic<std::int64_t> last_log;   // Unix seconds; one line a minute about a full zone
+  std::atomic<bool> restored;           // the saved state was read into this zone
+  EndedList* ended;
+  Limiter* entries;  // new sessions per address
+  Limiter* polls;    // questions per session
+  MemoryStore* store;
+};
+
+inline constexpr std::size_t kEndedEntries = 65'536;
+inline constexpr std::size_t kLimiterEntries = 65'536;
+// What a zone needs beyond `memory` bytes of store (nginx's page table for it included).
+std::size_t shared_overhead(std::size_t memory) noexcept;
+
+// Callback of the zone: lays it out when it is new, checks the layout when it is not. Runs before the new configuration is accepted.
+ngx_int_t init_zone(ngx_shm_zone_t* zone, void* old_data) noexcept;
+
+inline Shared* shared_of(ngx_shm_zone_t* zone) noexcept {
+  return zone == nullptr ? nullptr : static_cast<Shared*>(zone->data);
+}
+
+// The zone's lock, held for the guard's life. No call out, no logging, no system call while it is held.
+class Lock {
+ public:
+  explicit Lock(ngx_shm_zone_t* zone) noexcept : mutex_(&reinterpret_cast<ngx_slab_pool_t*>(zone->shm.addr)->mutex) {
+    ngx_shmtx_lock(mutex_);
+  }
+  ~Lock() { ngx_shmtx_unlock(mutex_); }
+  Lock(const Lock&) = delete;
+  Lock& operator=(const Lock&) = delete;
+
+ private:
+  ngx_shmtx_t* mutex_;
+};
+
+// The row of a room by name; a free one (or the one longest unused) when there is none. Takes the lock.
+RoomRow* claim_row(ngx_shm_zone_t* zone, std::string_view name) noexcept;
+
+}  // namespace fairway::ngx

@@ -1,0 +1,142 @@
+#include "nginx/state_file.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <cstring>
+#include <string>
+
+namespace fairway::ngx {
+
+namespace {
+
+constexpr char kFirstLine[] = "fairway state 1\n";
+constexpr std::size_t kMaxFile = 16 << 20;  // bytes; 65,536 ended sessions take 4 MiB
+
+std::string path_of(const MainConf& conf, const char* suffix = "") {
+  return std::string(view(conf.state)) + "/rooms" + suffix;
+}
+
+std::string text_of(Shared& shared, std::int64_t now) {
+  std::string text = kFirstLine;
+  char line[256];
+  for (const RoomRow& row : shared.rooms) {
+    const room::Memory memory = row.memory();
+    if (row.name[0] == '\0' || memory.epoch == 0) {
+      continue;
+    }
+    std::snprintf(line, sizeof(line), "room %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRId64 "\n", row.name,
+                  memory.epoch, memory.version, memory.last_number, memory.inside, memory.waiting, row.tokens_until);
+    text += line;
+  }
+  shared.ended->each(now, [&](const Sid& sid, std::int64_t until) {
+    char hex[33] = {};
+    sid.to_hex(hex);
+    std::snprintf(line, sizeof(line), "ended %s %" PRId64 "\n", hex, until);
+    text += line;
+  });
+  return text;
+}
+
+bool write_whole(const std::string& temporary, const std::string& path, const std::string& text) {
+  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (fd < 0) {
+    return false;
+  }
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
+    if (n < 0 && errno != EINTR) {
+      break;
+    }
+    done += n > 0 ? static_cast<std::size_t>(n) : 0;
+  }
+  const bool closed = ::close(fd) == 0;
+  if (!closed || done < text.size() || ::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    ::unlink(temporary.c_str());
+    errno = error;
+    return false;
+  }
+  return true;
+}
+
+std::uint64_t fingerprint(Shared& shared) noexcept {
+  std::uint64_t sum = shared.ended->version();
+  for (const RoomRow& row : shared.rooms) {
+    const room::Memory memory = row.memory();
+    sum = sum * 31 + memory.epoch + memory.version + static_cast<std::uint64_t>(row.tokens_until);
+  }
+  return sum;
+}
+
+void restore_line(Shared& shared, ngx_shm_zone_t* zone, const char* line, std::int64_t now) {
+  char name[40] = {};
+  room::Memory memory;
+  std::int64_t until = 0;
+  char hex[33] = {};
+  if (std::sscanf(line, "room %32[a-z0-9-] %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu32 " %" SCNu32 " %" SCNd64, name, &memory.epoch,
+                  &memory.version, &memory.last_number, &memory.inside, &memory.waiting, &until) == 7) {
+    if (RoomRow* row = until > now ? claim_row(zone, name) : nullptr) {
+      row->remember(memory);
+      row->tokens_until = until;
+    }
+  } else if (std::sscanf(line, "ended %32[0-9a-f] %" SCNd64, hex, &until) == 2) {
+    Sid sid;
+    if (until > now && Sid::from_hex(hex, sid)) {
+      const Lock lock(zone);
+      shared.ended->add(sid, until, now);
+    }
+  }
+}
+
+}  // namespace
+
+void save_state(const MainConf& conf, Shared& shared, ngx_log_t* log) noexcept {
+  const std::uint64_t now_version = fingerprint(shared);
+  if (shared.saved.exchange(now_version) == now_version) {
+    return;
+  }
+  try {
+    const std::string temporary = path_of(conf, ".") + std::to_string(ngx_pid);
+    if (!write_whole(temporary, path_of(conf), text_of(shared, ngx_time()))) {
+      const ngx_err_t error = ngx_errno;
+      std::int64_t last = shared.last_log.load();
+      if (ngx_time() - last >= 60 && shared.last_log.compare_exchange_strong(last, ngx_time())) {
+        ngx_log_error(NGX_LOG_ERR, log, error, "fairway: cannot save what the rooms remember in \"%V\"", &conf.state);
+      }
+    }
+  } catch (...) {
+    shared.saved.store(0);  // no memory for the text: again at the next tick
+  }
+}
+
+void restore_state(const MainConf& conf, ngx_log_t* log) noexcept {
+  Shared* shared = shared_of(conf.zone);
+  if (shared == nullptr || shared->restored.exchange(true)) {
+    return;
+  }
+  try {
+    std::FILE* file = std::fopen(path_of(conf).c_str(), "re");
+    if (file == nullptr) {
+      return;  // a first start
+    }
+    char line[256];
+    std::size_t read = 0;
+    bool known = std::fgets(line, sizeof(line), file) != nullptr && std::strcmp(line, kFirstLine) == 0;
+    while (known && read < kMaxFile && std::fgets(line, sizeof(line), file) != nullptr) {
+      read += std::strlen(line);
+      restore_line(*shared, conf.zone, line, ngx_time());
+    }
+    std::fclose(file);
+    if (!known) {
+      ngx_log_error(NGX_LOG_WARN, log, 0, "fairway: \"%V/rooms\" is not a state file of this version: it is passed over", &conf.state);
+    }
+  } catch (...) {
+    ngx_log_error(NGX_LOG_WARN, log, 0, "fairway: no memory to read the saved state");
+  }
+}
+
+}  // namespace fairway::ngx

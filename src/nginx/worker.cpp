@@ -1,0 +1,206 @@
+#include "nginx/worker.h"
+
+#include <openssl/rand.h>
+
+#include <algorithm>
+#include <ctime>
+
+#include "nginx/address.h"
+#include "nginx/state_file.h"
+
+namespace fairway::ngx {
+
+Worker* Worker::instance_ = nullptr;
+
+namespace {
+
+constexpr ngx_msec_t kTick = 1000;        // ms
+constexpr int kCallsPerTick = 100;        // of 200 entries each: 100,000 dead waiters are gone in seconds
+constexpr std::uint64_t kSecond = 1'000;  // ms, as the limiters count
+constexpr std::uint64_t kMinute = 60'000;
+
+std::uint64_t limiter_key(const SipKey& key, const RoomConf& room, const void* data, std::size_t size) noexcept {
+  unsigned char buffer[64];
+  const std::size_t name = std::min<std::size_t>(room.name.len, 32);
+  ngx_memcpy(buffer, room.name.data, name);
+  ngx_memcpy(buffer + name, data, size);
+  return siphash(key, buffer, name + size);
+}
+
+}  // namespace
+
+Micros wall_clock_us() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  return Micros{now.tv_sec} * 1'000'000 + now.tv_nsec / 1'000;
+}
+
+std::uint64_t steady_clock_ms() noexcept {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<std::uint64_t>(now.tv_sec) * 1'000 + static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000;
+}
+
+Worker::Worker(ngx_cycle_t* cycle, MainConf& conf) : cycle_(cycle), conf_(conf), zone_(conf.zone), keys_(conf.keys->get()) {
+  const std::span rooms(static_cast<RoomConf**>(conf.rooms.elts), conf.rooms.nelts);
+  rows_.reserve(rooms.size());
+  for (const RoomConf* room : rooms) {
+    rows_.push_back(claim_row(zone_, view(room->name)));
+  }
+  connection_.fd = static_cast<ngx_socket_t>(-1);
+  tick_.handler = on_tick;
+  tick_.data = &connection_;
+  tick_.log = cycle->log;
+  tick_.cancelable = 1;  // must not keep an exiting worker alive
+}
+
+ngx_int_t Worker::start(ngx_cycle_t* cycle) noexcept {
+  MainConf* conf = main_conf(cycle);
+  if (conf == nullptr || conf->zone == nullptr || (ngx_process != NGX_PROCESS_WORKER && ngx_process != NGX_PROCESS_SINGLE)) {
+    return NGX_OK;
+  }
+  try {
+    instance_ = new Worker(cycle, *conf);
+  } catch (...) {
+    ngx_log_error(NGX_LOG_EMERG, cycle->log, 0, "fairway: no memory for the worker");
+    return NGX_ERROR;
+  }
+  add_timer(&instance_->tick_, kTick);
+  return NGX_OK;
+}
+
+void Worker::stop() noexcept {
+  if (instance_ != nullptr) {
+    instance_->save(instance_->cycle_->log);
+    delete_timer(&instance_->tick_);
+    delete instance_;
+    instance_ = nullptr;
+  }
+}
+
+bool Worker::random(void* out, std::size_t size) noexcept {
+  if (stock_left_ < size) {
+    if (RAND_bytes(stock_, sizeof(stock_)) != 1) {
+      return false;
+    }
+    stock_left_ = sizeof(stock_);
+  }
+  stock_left_ -= size;
+  ngx_memcpy(out, stock_ + stock_left_, size);
+  ngx_memzero(stock_ + stock_left_, size);
+  return true;
+}
+
+std::uint64_t Worker::random64() noexcept {
+  std::uint64_t value = 0;
+  return random(&value, sizeof(value)) ? value : 0;
+}
+
+room::Summary Worker::locked_call(const RoomConf& room, std::span<const room::Operation> operations,
+                                  std::span<room::Answer> answers) noexcept {
+  RoomRow& row = this->row(room);
+  const Lock lock(zone_);
+  const room::Summary summary =
+      shared().store->call(view(room.name), wall_clock_us(), room.settings, row.memory(), operations, answers, ngx_pid);
+  row.summary = summary;
+  row.remember({summary.epoch, summary.version, summary.last_number, summary.inside, summary.waiting, false});
+  row.rate.sample(summary.now, summary.admitted_total, summary.abandoned_total);
+  return summary;
+}
+
+room::Summary Worker::call(const RoomConf& room, std::span<const room::Operation> operations, std::span<room::Answer> answers) noexcept {
+  const room::Summary summary = locked_call(room, operations, answers);
+  RoomRow& row = this->row(room);
+  row.store_calls.fetch_add(1, std::memory_order_relaxed);
+  for (const room::Answer& answer : answers) {
+    if (answer.state == room::State::no_memory) {
+      row.store_full.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  for (int again = 0; again < 3; ++again) {  // bounded work was left: once more at once, the rest at the next tick
+    if (!summary.more_work || !locked_call(room, {}, {}).more_work) {
+      break;
+    }
+  }
+  return summary;
+}
+
+void Worker::end_session(const RoomConf& room, const Sid& sid) noexcept {
+  // as long as any pass or ticket of it could count
+  const Micros life = std::max(room.settings.session_timeout, room.settings.abandon_timeout) + room.settings.return_grace;
+  const std::int64_t now = ngx_time();
+  const Lock lock(zone_);
+  shared().ended->add(sid, now + life / 1'000'000 + 1, now);
+}
+
+bool Worker::allow_poll(const RoomConf& room, const Sid& sid) noexcept {
+  const std::uint64_t key = limiter_key(shared().hash_key, room, sid.bytes.data(), sid.bytes.size());
+  const Lock lock(zone_);
+  return shared().polls->admit(key, room.polls_per_second, kSecond, steady_clock_ms());
+}
+
+bool Worker::allow_entry(const RoomConf& room, const sockaddr* address) noexcept {
+  const EntryAddress entry = entry_address(address);
+  if (room.entries_per_minute == 0 || (entry.local && !room.entries_set)) {
+    return true;
+  }
+  const std::uint64_t key = limiter_key(shared().hash_key, room, entry.bytes, entry.size);
+  const Lock lock(zone_);
+  return shared().entries->admit(key, room.entries_per_minute, kMinute, steady_clock_ms());
+}
+
+void Worker::refund_entry(const RoomConf& room, const sockaddr* address) noexcept {
+  const EntryAddress entry = entry_address(address);
+  if (room.entries_per_minute == 0 || (entry.local && !room.entries_set)) {
+    return;
+  }
+  const std::uint64_t key = limiter_key(shared().hash_key, room, entry.bytes, entry.size);
+  const Lock lock(zone_);
+  shared().entries->refund(key, kMinute, steady_clock_ms());
+}
+
+void Worker::token_given(const RoomConf& room, std::int64_t expires) noexcept {
+  RoomRow& row = this->row(room);
+  const std::int64_t until = expires + room.settings.return_grace / 1'000'000;
+  if (until > row.tokens_until) {  // a lost update costs nothing: the next token says it again
+    row.tokens_until = until;
+  }
+}
+
+void Worker::on_tick(ngx_event_t* event) noexcept {
+  if (instance_ == nullptr) {
+    return;
+  }
+  instance_->tick();
+  if (ngx_exiting == 0) {
+    add_timer(event, kTick);
+  }
+}
+
+void Worker::tick() noexcept {
+  const auto now = static_cast<std::int64_t>(steady_clock_ms());
+  std::int64_t last = shared().last_tick.load(std::memory_order_relaxed);
+  if (now - last < static_cast<std::int64_t>(kTick) * 9 / 10 || !shared().last_tick.compare_exchange_strong(last, now)) {
+    return;  // another worker did it
+  }
+  for (const RoomConf* room : std::span(static_cast<RoomConf**>(conf_.rooms.elts), conf_.rooms.nelts)) {
+    RoomRow& row = this->row(*room);
+    if (row.memory().epoch == 0) {
+      continue;  // nothing to remember: nobody has come yet
+    }
+    if (row.tokens_until < ngx_time() && row.summary.inside == 0 && row.summary.waiting == 0) {
+      const Lock lock(zone_);
+      row.remember({});
+      continue;
+    }
+    for (int calls = 0; calls < kCallsPerTick && locked_call(*room, {}, {}).more_work; ++calls) {
+    }
+  }
+  save(cycle_->log);
+}
+
+void Worker::save(ngx_log_t* log) noexcept {
+  save_state(conf_, shared(), log);
+}
+
+}  // namespace fairway::ngx

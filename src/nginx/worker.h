@@ -1,0 +1,72 @@
+// What one worker process keeps: its view of the shared zone, tokens it has already checked, random bytes in stock, and the timer
+// that once a second lets one worker of the gateway keep house (expire, save what is remembered).
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/token.h"
+#include "nginx/config.h"
+#include "nginx/shared.h"
+
+namespace fairway::ngx {
+
+class Worker {
+ public:
+  // One per process; nullptr before start() and in processes without rooms.
+  static Worker* get() noexcept { return instance_; }
+  static ngx_int_t start(ngx_cycle_t* cycle) noexcept;
+  static void stop() noexcept;
+
+  Shared& shared() noexcept { return *shared_of(zone_); }
+  ngx_shm_zone_t* zone() noexcept { return zone_; }
+  RoomRow& row(const RoomConf& room) noexcept { return *rows_[room.index]; }
+  const KeyRing& keys() const noexcept { return *keys_; }
+  TokenCache& tokens() noexcept { return tokens_; }
+
+  // Random bytes from OpenSSL, drawn in stock; false when there are none to be had.
+  bool random(void* out, std::size_t size) noexcept;
+  // For jitter only: 0 when no randomness is to be had.
+  std::uint64_t random64() noexcept;
+
+  // One call of the store for a room: takes the lock, tells what is remembered, remembers the answer, counts.
+  room::Summary call(const RoomConf& room, std::span<const room::Operation> operations, std::span<room::Answer> answers) noexcept;
+  // The session is refused from now on, by every worker.
+  void end_session(const RoomConf& room, const Sid& sid) noexcept;
+  // False: more than allowed. `refund` takes a counted entry back.
+  bool allow_poll(const RoomConf& room, const Sid& sid) noexcept;
+  bool allow_entry(const RoomConf& room, const sockaddr* address) noexcept;
+  void refund_entry(const RoomConf& room, const sockaddr* address) noexcept;
+  // A token valid until then was given out.
+  void token_given(const RoomConf& room, std::int64_t expires) noexcept;
+  void count(const RoomConf& room, Outcome outcome) noexcept {
+    row(room).answers[static_cast<std::size_t>(outcome)].fetch_add(1, std::memory_order_relaxed);
+  }
+
+ private:
+  Worker(ngx_cycle_t* cycle, MainConf& conf);
+  static void on_tick(ngx_event_t* event) noexcept;
+  void tick() noexcept;
+  void save(ngx_log_t* log) noexcept;
+  room::Summary locked_call(const RoomConf& room, std::span<const room::Operation> operations, std::span<room::Answer> answers) noexcept;
+
+  static Worker* instance_;
+
+  ngx_cycle_t* cycle_;
+  MainConf& conf_;
+  ngx_shm_zone_t* zone_;
+  const KeyRing* keys_;
+  TokenCache tokens_;
+  std::vector<RoomRow*> rows_;
+  ngx_event_t tick_{};
+  ngx_connection_t connection_{};  // nginx's debug log reads a timer's data as a connection
+  unsigned char stock_[1024];
+  std::size_t stock_left_ = 0;
+};
+
+// Clocks. Wall clock in µs for the store, which makes it steady itself; steady clock in ms for the limiters.
+Micros wall_clock_us() noexcept;
+std::uint64_t steady_clock_ms() noexcept;
+
+}  // namespace fairway::ngx

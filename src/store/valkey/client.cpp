@@ -22,19 +22,29 @@ Micros Client::Line::deadline() const noexcept {
 }
 
 void Client::submit(std::uint64_t id, RoomId room, const room::Operation& operation, Micros now) {
-  lines_[room].queue.push_back({id, operation, now + config_.timeout});
+  lines_[room].queue.push_back({id, now + config_.timeout, operation, {}, 0});
+}
+
+void Client::cut(std::uint64_t id, RoomId room, const room::Cut& cut, Micros now) {
+  lines_[room].queue.push_back({id, now + config_.timeout, {}, cut, 0});
+}
+
+void Client::go_on(std::uint64_t id, RoomId room, std::uint64_t cut_id, Micros now) {
+  lines_[room].queue.push_back({id, now + config_.timeout, {}, {}, cut_id});
 }
 
 void Client::refresh(RoomId room, Micros now) {
   Line& line = lines_[room];
-  if (line.phase == Phase::idle && line.refresh_by == 0) line.refresh_by = now + config_.timeout;
+  if (line.refresh_by == 0) line.refresh_by = now + config_.timeout;
 }
 
 void Client::opened(Link::Id id) {
   if (Link* link = router_.by_id(id)) link->opened();
 }
 
-void Client::closed(Link::Id id, Micros now) { lose(router_.drop(id, Failure::transport, now), Failure::transport, now); }
+void Client::closed(Link::Id id, Micros now) {
+  lose(router_.drop(id, Failure::transport, now), Failure::transport, now);
+}
 
 void Client::received(Link::Id id, std::string_view bytes, Micros now) {
   Link* link = router_.by_id(id);
@@ -92,24 +102,40 @@ bool Client::begin(Line& line, Micros now) {
   return true;
 }
 
+// Fixes which operations the call carries.
+void Client::assemble(Line& line) {
+  line.call_deadline = line.deadline();
+  line.assembled = true;
+  line.refreshing = line.refresh_by != 0;
+  line.refresh_by = 0;
+  line.request.cut.reset();
+  line.request.cut_id = 0;
+  while (!line.queue.empty() && line.operations.size() < kMaxOperations) {
+    const Pending& next = line.queue.front();
+    if (next.orders_cut()) {
+      if (line.request.cut || line.request.cut_id != 0) return;
+      line.request.cut = next.cut;
+      line.request.cut_id = next.cut_id;
+    } else {
+      line.operations.push_back(next.operation);
+    }
+    line.current.push_back(next);
+    line.queue.pop_front();
+  }
+}
+
 void Client::transmit(RoomId id, Line& line, Micros now) {
   Link* link = router_.find(line.target(), now);
   if (link == nullptr) return;
-  if (!line.assembled) {
-    line.call_deadline = line.deadline();
-    line.assembled = true;
-    line.refresh_by = 0;
-    while (!line.queue.empty() && line.current.size() < kMaxOperations) {
-      line.current.push_back(line.queue.front());
-      line.queue.pop_front();
-    }
-  }
-  std::vector<room::Operation> operations;
-  operations.reserve(line.current.size());
-  for (const Pending& pending : line.current) operations.push_back(pending.operation);
+  if (!line.assembled) assemble(line);
   const Rooms::View view = rooms_.view(id);
+  line.request.room = view.name;
+  line.request.settings = view.settings;
+  line.request.memory = view.memory;
+  line.request.operations = line.operations;
+  line.request.changes_since = line.refreshing ? std::optional(view.changes_since) : std::nullopt;
   std::string command;
-  append_call(command, view.name, view.settings, view.memory, operations, line.whole_script);
+  append_call(command, line.request, line.whole_script);
   if (line.ask) {
     link->send_asking(command, id);
   } else {
@@ -122,10 +148,9 @@ void Client::transmit(RoomId id, Line& line, Micros now) {
 
 Failure Client::take_reply(RoomId id, Line& line, const Value& value, Micros now) {
   if (value.type == Value::Type::error) return take_error(id, line, value, now);
-  room::Summary summary;
-  std::vector<room::Answer> answers(line.current.size());
-  if (!read_reply(value, summary, answers)) return Failure::protocol;
-  finish(id, line, Outcome::answered, summary, std::move(answers), now);
+  Response response;
+  if (!read_reply(value, line.request, response)) return Failure::protocol;
+  finish(id, line, Outcome::answered, std::move(response), now);
   return Failure::none;
 }
 
@@ -145,7 +170,7 @@ Failure Client::take_error(RoomId id, Line& line, const Value& value, Micros now
       line.phase = Phase::parked;
       return Failure::none;
     case Failure::out_of_memory:
-      finish(id, line, Outcome::no_memory, {}, {}, now);
+      finish(id, line, Outcome::no_memory, {}, now);
       return Failure::none;
     default:
       return failure;
@@ -164,34 +189,46 @@ Failure Client::redirect(Line& line, const Value& value, bool for_good) {
   return Failure::none;
 }
 
-void Client::finish(RoomId id, Line& line, Outcome outcome, const room::Summary& summary, std::vector<room::Answer> answers, Micros now) {
+void Client::finish(RoomId id, Line& line, Outcome outcome, Response response, Micros now) {
   breaker_.succeeded(line.permit);
   router_.confirm();
-  answers.resize(line.current.size());
-  for (std::size_t i = 0; i < line.current.size(); ++i) {
-    completions_.push_back({line.current[i].id, id, outcome, answers[i], summary});
+  response.answers.resize(line.operations.size());
+  auto answer = response.answers.begin();
+  for (const Pending& pending : line.current) {
+    Completion& done = completions_.emplace_back(Completion{pending.id, id, outcome, {}, {}, response.summary});
+    if (pending.orders_cut()) {
+      done.cut = response.cut;
+    } else {
+      done.answer = *answer++;
+    }
   }
-  reports_.push_back({id, outcome, Failure::none, summary, line.permit.outage, line.current.size(), now - line.begun, {}});
-  line.current.clear();
-  line.assembled = false;
-  line.permit = {};
-  line.phase = Phase::idle;
+  response.answers.clear();
   // Work was left: at once again, with whoever came meanwhile.
-  line.refresh_by = summary.more_work ? now + config_.timeout : 0;
+  if (response.summary.more_work && line.refresh_by == 0) line.refresh_by = now + config_.timeout;
+  reports_.push_back(
+      {id, outcome, Failure::none, std::move(response), line.refreshing, line.permit.outage, line.operations.size(), now - line.begun, {}});
+  line.reset();
 }
 
 void Client::fail(RoomId id, Line& line, Failure failure, const std::string& message, Micros now) {
   breaker_.failed(line.permit, now, pause());
-  reports_.push_back({id, Outcome::failed, failure, {}, line.permit.outage, line.current.size(), now - line.begun, message});
+  reports_.push_back(
+      {id, Outcome::failed, failure, {}, line.refreshing, line.permit.outage, line.operations.size(), now - line.begun, message});
   for (const Pending& pending : line.current) complete(id, pending, Outcome::failed);
   for (const Pending& pending : line.queue) complete(id, pending, Outcome::failed);
-  line.current.clear();
   line.queue.clear();
-  line.assembled = false;
-  line.permit = {};
   line.refresh_by = 0;
-  line.ask.reset();
-  line.phase = Phase::idle;
+  line.reset();
+}
+
+void Client::Line::reset() noexcept {
+  current.clear();
+  operations.clear();
+  assembled = false;
+  refreshing = false;
+  permit = {};
+  ask.reset();
+  phase = Phase::idle;
 }
 
 // Those for whom no call was begun.
@@ -199,9 +236,7 @@ void Client::refuse(RoomId id, Line& line) {
   for (const Pending& pending : line.queue) complete(id, pending, Outcome::refused);
   line.queue.clear();
   line.refresh_by = 0;
-  if (line.assembled) return;
-  line.permit = {};
-  line.phase = Phase::idle;
+  if (!line.assembled) line.reset();
 }
 
 void Client::lose(const Router::Loss& loss, Failure failure, Micros now) {
@@ -219,13 +254,21 @@ void Client::lose(const Router::Loss& loss, Failure failure, Micros now) {
   if (loss.store && !loss.harmless && !noticed) breaker_.failed({true, 0, breaker_.outages()}, now, pause());
 }
 
-void Client::complete(RoomId id, const Pending& pending, Outcome outcome) { completions_.push_back({pending.id, id, outcome, {}, {}}); }
+void Client::complete(RoomId id, const Pending& pending, Outcome outcome) {
+  completions_.push_back({pending.id, id, outcome, {}, {}, {}});
+}
 
 // Gateways that noticed the same failure do not all probe at the same moment.
-Micros Client::pause() { return config_.breaker + router_.jitter().between(0, config_.breaker / 10); }
+Micros Client::pause() {
+  return config_.breaker + router_.jitter().between(0, config_.breaker / 10);
+}
 
-std::vector<Completion> Client::take_completions() { return std::exchange(completions_, {}); }
-std::vector<Report> Client::take_reports() { return std::exchange(reports_, {}); }
+std::vector<Completion> Client::take_completions() {
+  return std::exchange(completions_, {});
+}
+std::vector<Report> Client::take_reports() {
+  return std::exchange(reports_, {});
+}
 
 Micros Client::deadline() const noexcept {
   Micros earliest = router_.deadline();

@@ -16,12 +16,15 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/room.h"
 #include "store/valkey/breaker.h"
+#include "store/valkey/protocol.h"
 #include "store/valkey/router.h"
 
 namespace fairway::valkey {
@@ -34,7 +37,8 @@ class Rooms {
   struct View {
     std::string_view name;
     room::Settings settings;
-    room::Memory memory;  // outage_ended: Breaker::outages() differs from the `outage` of the room's last answered call
+    room::Memory memory;              // outage_ended: Breaker::outages() differs from the `outage` of the room's last answered call
+    std::uint64_t changes_since = 0;  // the version up to which the owner knows who was ended
   };
   virtual View view(RoomId room) = 0;
 
@@ -53,8 +57,10 @@ struct Completion {
   std::uint64_t id = 0;
   RoomId room = 0;
   Outcome outcome = Outcome::failed;
-  room::Answer answer;    // of answered
-  room::Summary summary;  // of answered
+  // Of answered:
+  room::Answer answer;
+  room::CutStatus cut;
+  room::Summary summary;
 };
 
 // One for each call, for metrics, the log and what the gateway remembers of a room.
@@ -62,11 +68,12 @@ struct Report {
   RoomId room = 0;
   Outcome outcome = Outcome::failed;
   Failure failure = Failure::none;
-  room::Summary summary;     // of answered
+  Response response;         // of answered; without the answers, which the completions have
+  bool refreshed = false;    // it carried a refresh: response has the changes since View::changes_since
   std::uint64_t outage = 0;  // Breaker::outages() when the call was begun
   std::size_t operations = 0;
-  Micros took = 0;           // since the first of its operations could have been sent
-  std::string message;       // the store's words when it failed, if any; fit for a log
+  Micros took = 0;      // since it was begun
+  std::string message;  // the store's words when it failed, if any; fit for a log
 };
 
 class Client {
@@ -76,8 +83,11 @@ class Client {
 
   // `id`: the owner's name for the caller. An owner that lost interest ignores the completion.
   void submit(std::uint64_t id, RoomId room, const room::Operation& operation, Micros now);
-  // Asks for counts and housekeeping, unless a call is under way or wanted anyhow. Once a second for each room.
+  // Asks for counts, housekeeping and who was ended, with the next call of the room. Once a second for each room.
   void refresh(RoomId room, Micros now);
+  // Makes a cut, or goes on with an earlier one until its status is done.
+  void cut(std::uint64_t id, RoomId room, const room::Cut& cut, Micros now);
+  void go_on(std::uint64_t id, RoomId room, std::uint64_t cut_id, Micros now);
 
   void opened(Link::Id id);
   void received(Link::Id id, std::string_view bytes, Micros now);
@@ -95,8 +105,12 @@ class Client {
  private:
   struct Pending {
     std::uint64_t id;
-    room::Operation operation;
     Micros deadline;
+    room::Operation operation;
+    std::optional<room::Cut> cut;  // these two: no operation, but an order for a cut
+    std::uint64_t cut_id = 0;
+
+    bool orders_cut() const noexcept { return cut.has_value() || cut_id != 0; }
   };
   enum class Phase : std::uint8_t {
     idle,
@@ -109,8 +123,11 @@ class Client {
     std::deque<Pending> queue;
     Micros refresh_by = 0;  // not 0: a call is wanted by then even without operations
     Phase phase = Phase::idle;
-    std::vector<Pending> current;
-    bool assembled = false;  // `current` is fixed: the call was sent at least once
+    std::vector<Pending> current;  // with one order for a cut at most
+    std::vector<room::Operation> operations;
+    Request request;          // as it was sent last
+    bool assembled = false;   // `current` is fixed: the call was sent at least once
+    bool refreshing = false;  // it carries a refresh
     bool whole_script = false;
     unsigned redirects = 0;
     Breaker::Permit permit;
@@ -124,16 +141,18 @@ class Client {
 
     Micros deadline() const noexcept;
     const Route& target() const noexcept { return ask ? ask : route; }
+    void reset() noexcept;  // no call is under way
   };
 
   void expire(RoomId id, Line& line, Micros now);
   void step(RoomId id, Line& line, Micros now);
   bool begin(Line& line, Micros now);
+  void assemble(Line& line);
   void transmit(RoomId id, Line& line, Micros now);
   Failure take_reply(RoomId id, Line& line, const Value& value, Micros now);
   Failure take_error(RoomId id, Line& line, const Value& value, Micros now);
   Failure redirect(Line& line, const Value& value, bool for_good);
-  void finish(RoomId id, Line& line, Outcome outcome, const room::Summary& summary, std::vector<room::Answer> answers, Micros now);
+  void finish(RoomId id, Line& line, Outcome outcome, Response response, Micros now);
   void fail(RoomId id, Line& line, Failure failure, const std::string& message, Micros now);
   void refuse(RoomId id, Line& line);
   void lose(const Router::Loss& loss, Failure failure, Micros now);

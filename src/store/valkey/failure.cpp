@@ -39,9 +39,9 @@ bool starts_with_word(std::string_view text, std::string_view word) {
 }  // namespace
 
 std::string_view to_string(Failure failure) noexcept {
-  constexpr std::array<std::string_view, 17> kNames{"none",        "transport",    "timeout",      "protocol",  "loading",   "readonly",
-                                                    "master_down", "no_auth",      "cluster_down", "no_master", "redirects", "error",
-                                                    "no_script",   "moved",        "ask",          "try_again", "out_of_memory"};
+  constexpr std::array<std::string_view, 17> kNames{"none",        "transport", "timeout",      "protocol",  "loading",      "readonly",
+                                                    "master_down", "no_auth",   "cluster_down", "no_master", "redirects",    "error",
+                                                    "no_script",   "moved",     "ask",          "try_again", "out_of_memory"};
   return kNames[static_cast<std::size_t>(failure)];
 }
 
@@ -49,7 +49,6 @@ Failure classify(std::string_view text) noexcept {
   for (const Code& code : kCodes) {
     if (starts_with_word(text, code.text)) return code.failure;
   }
-  if (!text.starts_with("ERR ")) return Failure::error;
   for (const Code& code : kCodes) {
     if (!may_be_wrapped(code.failure)) continue;
     const auto at = text.find(code.text);

@@ -30,8 +30,8 @@ enum class Failure : std::uint8_t {
 // A short name for logs and metrics, e.g. "timeout".
 std::string_view to_string(Failure failure) noexcept;
 
-// The meaning of an error reply, `text` as received (without the leading '-'). Finds codes that older servers wrap into
-// "ERR Error running script … -READONLY …" as well. Never none.
+// The meaning of an error reply, `text` as received (without the leading '-'). Finds codes that servers before 7.0 wrap into
+// others as well: "ERR Error running script … -READONLY …", "@user_script: 12: -READONLY …". Never none.
 Failure classify(std::string_view text) noexcept;
 
 }  // namespace fairway::valkey

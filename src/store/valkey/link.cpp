@@ -22,7 +22,8 @@ bool is_host(std::string_view text) {
 // The server's words, fit for a log line.
 std::string clean(std::string_view text) {
   std::string out(text.substr(0, kMaxMessage));
-  std::ranges::replace_if(out, [](char c) { return c < 0x20 || c >= 0x7f; }, '?');
+  std::ranges::replace_if(
+      out, [](char c) { return c < 0x20 || c >= 0x7f; }, '?');
   return out;
 }
 

@@ -54,9 +54,7 @@ redisReplyObjectFunctions make_functions() {
       value.integer = number;
     });
   };
-  functions.createNil = [](const redisReadTask* task) -> void* {
-    return make(task, [](Value& value) { value.type = Value::Type::nil; });
-  };
+  functions.createNil = [](const redisReadTask* task) -> void* { return make(task, [](Value& value) { value.type = Value::Type::nil; }); };
   functions.freeObject = [](void* root) { delete static_cast<Value*>(root); };
   return functions;
 }
@@ -68,7 +66,9 @@ redisReplyObjectFunctions& functions() {
 
 }  // namespace
 
-void ReplyReader::Free::operator()(redisReader* reader) const noexcept { redisReaderFree(reader); }
+void ReplyReader::Free::operator()(redisReader* reader) const noexcept {
+  redisReaderFree(reader);
+}
 
 ReplyReader::ReplyReader() : reader_(redisReaderCreateWithFunctions(&functions())) {
   if (reader_ == nullptr) throw std::bad_alloc();
@@ -84,7 +84,7 @@ ReplyReader::Status ReplyReader::next(Value& value) {
   if (broken_) return Status::error;
   void* root = nullptr;
   if (reader_->ridx == -1) items_ = kMaxReplyItems;
-  redisReaderSetPrivdata(reader_.get(), &items_);
+  reader_->privdata = &items_;  // the macro for it does not compile as C++
   if (redisReaderGetReply(reader_.get(), &root) != REDIS_OK) {
     broken_ = true;
     return Status::error;

@@ -29,7 +29,9 @@ Link* Router::by_id(Link::Id id) noexcept {
   return found == links_.end() ? nullptr : found->get();
 }
 
-bool Router::is_store(const Endpoint& node) const { return config_.sentinel.empty() ? node == seed() : master_ == node; }
+bool Router::is_store(const Endpoint& node) const {
+  return config_.sentinel.empty() ? node == seed() : master_ == node;
+}
 
 // Turns to the next endpoint. False when all of them failed in a row.
 bool Router::next_source() {

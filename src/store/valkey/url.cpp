@@ -221,7 +221,9 @@ bool parse_option(std::string_view name, std::string_view value, Config& config,
     config.verify = value != "off";
     if (value != "on" && value != "off") error = "verify= is on or off";
   } else {
-    error = "unknown word; allowed are valkey://, redis://, valkeys://, rediss://, unix:, timeout=, breaker=, sentinel=, password=, ca=, verify=";
+    error =
+        "unknown word; allowed are valkey://, redis://, valkeys://, rediss://, unix:, timeout=, breaker=, sentinel=, password=, ca=, "
+        "verify=";
   }
   return error.empty();
 }

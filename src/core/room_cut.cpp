@@ -51,6 +51,8 @@ CutStatus RoomState::cut(Micros wall, const Settings& settings, const Memory& me
     id = ++version_;
     *active = ActiveCut{};
     active->notice = CutNotice{cut, step.now, last_number_, id};
+    step.now = ++clock_;  // whoever is admitted from here on is later than the cut, also within its microsecond
+    ++offset_;
     sweep_cuts(step);
   }
   promote(step);

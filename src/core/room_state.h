@@ -44,6 +44,7 @@
 //   A session that a later operation of the call ended is gone.
 // Rate: an admission is allowed when the rate-th last one is at or before now - window; entries of mode open are noted too.
 // abandoned counts waiters dropped and passed over, not expired grants, releases and cuts.
+// A cut takes a microsecond of its own: the clock is one further when it is made, before its first sweep and step 4.
 // Cuts: at most 16, kept like marks; a new one replaces the oldest that is done. A cut hits sessions inside admitted at or before
 //   it, and with `line` waiters and claims with a number up to the last at that time. The sweep looks at 200 records a call, and
 //   is left work until it is through; its order does not matter.

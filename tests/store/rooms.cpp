@@ -57,28 +57,37 @@ valkey::Response InMemory::call(const valkey::Request& request, Micros now) {
   return response;
 }
 
+// Exchanges what stands in `text` exactly once.
+void exchange_once(std::string& text, std::string_view from, std::string_view to) {
+  const auto at = text.find(from);
+  if (at == std::string::npos || text.find(from, at + 1) != std::string::npos) {
+    throw std::runtime_error("the script should have once: " + std::string(from));
+  }
+  text.replace(at, from.size(), to);
+}
+
 Scripted::Scripted(Server& server) : connection_(server) {
   std::string text(valkey::script_text());
-  constexpr std::string_view kAsk = "redis.call('TIME')";
-  const auto at = text.find(kAsk);
-  if (at == std::string::npos || text.find(kAsk, at + 1) != std::string::npos)
-    throw std::runtime_error("the script asks for the time once");
-  text.replace(at, kAsk.size(), "redis.call('HMGET', 'clock', 'seconds', 'micros')");
+  exchange_once(text, "redis.call('TIME')", "redis.call('HMGET', 'clock', 'seconds', 'micros')");
+  // Nothing is evicted here: a state that does not fit its keys is a fault of the script.
+  exchange_once(text, "call('UNLINK', unpack(KEYS))", "error('the state does not fit its keys')");
   sha1_ = connection_.command({"SCRIPT", "LOAD", text}).text;
   lose();
 }
 
 void Scripted::lose() {
-  connection_.command({"FLUSHALL"});
+  remove("fairway:");
+}
+
+void Scripted::remove(std::string_view prefix) {
+  const valkey::Value keys = connection_.command({"KEYS", std::string(prefix) + "*"});
+  for (const valkey::Value& key : keys.items) connection_.command({"DEL", key.text});
 }
 
 void Scripted::copy(std::string_view from, std::string_view to) {
-  const valkey::Value stale = connection_.command({"KEYS", std::string(to) + "*"});
-  for (const valkey::Value& key : stale.items) connection_.command({"DEL", key.text});
+  remove(to);
   const valkey::Value keys = connection_.command({"KEYS", std::string(from) + "*"});
-  for (const valkey::Value& key : keys.items) {
-    connection_.command({"COPY", key.text, std::string(to) + key.text.substr(from.size())});
-  }
+  for (const valkey::Value& key : keys.items) connection_.command({"COPY", key.text, std::string(to) + key.text.substr(from.size())});
 }
 
 void Scripted::mark() {

@@ -52,6 +52,7 @@ class Scripted final : public AnyStore {
   Connection& connection() { return connection_; }
 
  private:
+  void remove(std::string_view prefix);
   void copy(std::string_view from, std::string_view to);
 
   Connection connection_;

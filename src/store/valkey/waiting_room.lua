@@ -674,18 +674,17 @@ if now + s.offset < s.clock then s.offset = s.clock - now end
 now = now + s.offset
 s.clock = now
 
-if cut.kind == 'new' then
-  begin()
-  if free_cut() then
-    s.version = s.version + 1
-    cut.id = s.version
-    s.cuts[#s.cuts + 1] = {
-      version = cut.id, net = cut.net, line = cut.line, at = now, number = s.last, ended = 0, done = false, place = WAITING,
-    }
-  end
+begin()
+if cut.kind == 'new' and free_cut() then
+  s.version = s.version + 1
+  cut.id = s.version
+  s.cuts[#s.cuts + 1] = {
+    version = cut.id, net = cut.net, line = cut.line, at = now, number = s.last, ended = 0, done = false, place = WAITING,
+  }
+  now, s.clock, s.offset = now + 1, s.clock + 1, s.offset + 1 -- whoever is admitted from here on is later than the cut
+  sweep_cuts()
 end
 
-begin()
 local sids = {}
 for i, operation in ipairs(operations) do sids[i] = operation.sid end
 load(sids)

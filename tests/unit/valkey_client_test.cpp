@@ -20,12 +20,7 @@ class ValkeyClient : public testing::Test {
     rig.answer(refresh_reply());
     ASSERT_EQ(rig.client.take_reports().size(), 1U);
   }
-  // The reply to a call without operations that asks for changes: none.
-  static std::string refresh_reply() {
-    std::string reply = script_reply(0);
-    reply.replace(0, 3, "*14");
-    return reply + ":0\r\n:0\r\n:0\r\n";
-  }
+  static std::string refresh_reply() { return script_reply(0, false, true, false); }
 
   Rig rig{{"valkey://one"}};
 };
@@ -292,9 +287,7 @@ TEST_F(ValkeyClient, CutsAreOrderedOneACall) {
   ASSERT_EQ(commands.size(), 1U);
   EXPECT_EQ(commands[0].operations(), 1U);
   EXPECT_EQ(commands[0].words.at(3 + 8 + 21), "new");
-  std::string reply = script_reply(1);
-  reply.replace(0, 3, "*22");
-  rig.answer(reply + ":8\r\n:40\r\n:0\r\n");
+  rig.answer(script_reply(1, false, false, true));
   const auto done = rig.client.take_completions();
   ASSERT_EQ(done.size(), 2U);
   EXPECT_EQ(done[0].cut.id, 8U);

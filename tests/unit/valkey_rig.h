@@ -38,6 +38,15 @@ inline std::string script_reply(std::size_t operations, bool more_work = false) 
   return out;
 }
 
+inline std::string script_reply(std::size_t operations, bool more_work, bool changes, bool cut) {
+  std::string out = script_reply(operations, more_work);
+  const std::size_t fields = 11 + 8 * operations + (changes ? 3 : 0) + (cut ? 3 : 0);
+  out.replace(0, out.find('\r'), "*" + std::to_string(fields));
+  if (changes) out += ":0\r\n:0\r\n:0\r\n";
+  if (cut) out += ":8\r\n:40\r\n:0\r\n";
+  return out;
+}
+
 struct Command {
   std::vector<std::string> words;
   const std::string& name() const { return words[0]; }
@@ -45,6 +54,8 @@ struct Command {
   // Of a call: how many operations it carries, and its room's first key. Behind the keys: 12 settings, 6 memory, 3 changes, 4 cut.
   std::size_t operations() const { return std::stoul(words.at(3 + std::stoul(words.at(2)) + 25)); }
   const std::string& first_key() const { return words.at(3); }
+  bool wants_changes() const { return words.at(3 + 8 + 18) == "1"; }
+  bool orders_cut() const { return !words.at(3 + 8 + 21).empty(); }
 };
 
 class Rig : public Rooms {
@@ -83,10 +94,12 @@ class Rig : public Rooms {
   // What was sent on the link since the last time.
   std::vector<Command> sent(std::uint16_t port = 0) {
     Link* from = link(port);
-    if (from == nullptr) return {};
-    ReplyReader& reader = readers_[from->id()];
-    reader.feed(from->output());
-    from->output().clear();
+    return from == nullptr ? std::vector<Command>{} : sent_by(*from);
+  }
+  std::vector<Command> sent_by(Link& from) {
+    ReplyReader& reader = readers_[from.id()];
+    reader.feed(from.output());
+    from.output().clear();
     std::vector<Command> commands;
     for (Value value; reader.next(value) == ReplyReader::Status::value;) {
       Command& command = commands.emplace_back();
@@ -101,6 +114,10 @@ class Rig : public Rooms {
   void close(std::uint16_t port = 0) {
     client.closed(link(port)->id(), now);
     advance();
+  }
+
+  static std::string good_reply(const Command& command) {
+    return script_reply(command.operations(), false, command.wants_changes(), command.orders_cut());
   }
 
   // Outcomes by caller since the last time; a caller answered twice shows as an entry of its own.

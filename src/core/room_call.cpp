@@ -101,8 +101,9 @@ std::optional<State> RoomState::take_over(const Operation& operation, It it, con
   it->admitted = operation.admitted > 0 ? std::min(operation.admitted, step.now) : step.now;
   if (numbered) ++back_;
   if (!numbered) last_number_ = number;
-  created = !numbered;
-  return extend(it, step);
+  const State state = extend(it, step);
+  created = !numbered && state != State::gone;
+  return state;
 }
 
 // Back into the line with the number of the token.

@@ -76,7 +76,7 @@ void RoomState::sweep_cuts(Step& step) noexcept {
   std::uint32_t budget = kWorkPerStep;
   for (ActiveCut& active : cuts_) {
     if (active.notice.version == 0) continue;
-    if (active.done && active.notice.at + mark_life(step.settings) <= step.now) {
+    if (active.done && active.notice.at + life_ <= step.now) {
       active = ActiveCut{};
     } else if (!active.done) {
       sweep_cut(active, step, budget);

@@ -53,6 +53,7 @@ void RoomState::remember(const Step& step) noexcept {
 }
 
 void RoomState::sweep(Step& step) noexcept {
+  renew_life(step);
   sweep_marks(step);
   if (holding_on(step.now)) return;
   auto& times = table_.get<ByTimeTag>();
@@ -79,15 +80,22 @@ void RoomState::sweep(Step& step) noexcept {
   }
 }
 
+// Shorter settings shorten the life of marks only when the tokens of the longer ones have died out.
+void RoomState::renew_life(const Step& step) noexcept {
+  const Micros life = mark_life(step.settings);
+  if (life < life_ && step.now - life_seen_ <= life_) return;
+  life_ = life;
+  life_seen_ = step.now;
+}
+
 void RoomState::sweep_marks(const Step& step) noexcept {
   auto& times = table_.get<ByTimeTag>();
-  const Micros life = mark_life(step.settings);
   for (const Place place : {Place::lost, Place::ended}) {
     for (std::uint32_t budget = kWorkPerStep; budget > 0; --budget) {
       const auto it = times.lower_bound(PlaceAt{place, 0});
       if (it == times.end() || it->place != place) break;
       const Micros since = place == Place::lost ? it->when : it->admitted;
-      if (since + life > step.now) break;
+      if (since + life_ > step.now) break;
       times.erase(it);
     }
   }

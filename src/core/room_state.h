@@ -17,8 +17,9 @@
 //   passes of an earlier epoch taken over since. Reserved: max(0, remembered - back), until the start of recovery +
 //   session_timeout. It counts against room for promotion and for direct entry.
 // Step 2 frees slots first, then drops waiters, 200 in all; then forgets at most 200 marks of each sort. A mark is kept for
-//   max(abandon_timeout, session_timeout) + return_grace + 60 s after the last loss or the end. The first loss stays with a
-//   session as long as it is in line or inside, and as long as its mark. Mode closed drops no waiter.
+//   `life` after the last loss or the end: max(abandon_timeout, session_timeout) + return_grace + 60 s, or what that was under
+//   earlier settings until it has passed since they were last in force (their tokens are still about). The first loss stays with
+//   a session as long as it is in line or inside, and as long as its mark. Mode closed drops no waiter.
 // Step 3, in order of the operations; the first that fits:
 //   1. a session in line or inside that a cut hits is ended first.
 //   2. release: ends it wherever it is; unknown here: marked if it has a claim or an admission time, else nothing is kept (a
@@ -129,6 +130,7 @@ class RoomState {
   void remember(const Step& step) noexcept;
   void sweep(Step& step) noexcept;
   void sweep_marks(const Step& step) noexcept;
+  void renew_life(const Step& step) noexcept;
 
   // room_call.cpp: the callers
   void note(const Operation& operation, Answer& answer, const Step& step) noexcept;
@@ -169,6 +171,8 @@ class RoomState {
   std::uint32_t remembered_ = 0;
   std::uint32_t back_ = 0;
   Micros reserve_until_ = 0;
+  Micros life_ = 0;       // how long marks and cuts are kept
+  Micros life_seen_ = 0;  // when settings last asked for that
 
   static constexpr std::size_t kMaxCuts = 16;
   std::array<ActiveCut, kMaxCuts> cuts_{};
@@ -176,7 +180,7 @@ class RoomState {
 
 inline constexpr std::uint32_t kWorkPerStep = 200;
 
-// How long a mark is kept: until every token of its session is past all use.
+// How long a mark is kept under these settings: until every token of its session is past all use.
 inline Micros mark_life(const Settings& settings) noexcept {
   constexpr Micros kIssuedAhead = 60'000'000;
   const Micros longest = settings.abandon_timeout > settings.session_timeout ? settings.abandon_timeout : settings.session_timeout;

@@ -52,10 +52,10 @@ for i = 1, number() do
   operations[i].claim = operations[i].epoch ~= 0 and operations[i].number ~= 0
 end
 
--- Long enough for every token of the room to be past all use.
+-- Until every token of a session is past all use.
 local mark_life = math.max(set.abandon_timeout, set.session_timeout) + set.return_grace + 60000000
 local recovery_window = math.max(set.poll_max + 5000000, set.rate_window)
-local key_life = math.floor((2 * mark_life + set.session_max) / 1000) + 3600000 -- ms
+local key_life = math.floor((2 * mark_life + set.session_max) / 1000) + 3600000 -- ms; a room that nobody calls is gone after that
 
 -- Memory: a server that is full refuses writes that may grow, unless the script has written before. Asked first, by a write that
 -- changes nothing, it says so; after a write that it always allows the script may go on, and adds no session.
@@ -94,7 +94,7 @@ local function load_state()
   return s or {
     layout = LAYOUT, epoch = 0, version = 0, last = 0, clock = 0, offset = 0, waiting = 0, inside = 0, granted = 0, admitted = 0,
     abandoned = 0, recovery_until = 0, had_recovery = false, somebody_waited = false, keep_until = 0, remembered = 0, back = 0,
-    reserve_until = 0, sessions = 0, lost = 0, ended = 0, oldest_ended = 0, ring = 0, recents = 0, renewed = 0, cuts = {},
+    reserve_until = 0, life = 0, life_seen = 0, sessions = 0, lost = 0, ended = 0, oldest_ended = 0, ring = 0, recents = 0, renewed = 0, cuts = {},
   }
 end
 
@@ -350,7 +350,7 @@ local function sweep_cuts()
   local budget = WORK_PER_STEP
   local kept = {}
   for _, c in ipairs(s.cuts) do
-    local over = c.done and c.at + mark_life <= now
+    local over = c.done and c.at + s.life <= now
     if not over then kept[#kept + 1] = c end
   end
   s.cuts = kept
@@ -418,19 +418,24 @@ end
 
 -- What falls due by itself
 
+-- Shorter settings shorten the life of marks only when the tokens of the longer ones have died out.
+local function renew_life()
+  if mark_life >= s.life or now - s.life_seen > s.life then s.life, s.life_seen = mark_life, now end
+end
+
 local function sweep_marks()
   if s.lost > 0 then
-    local over = call('ZRANGEBYSCORE', LOST_KEY, '-inf', now - mark_life, 'LIMIT', 0, WORK_PER_STEP)
+    local over = call('ZRANGEBYSCORE', LOST_KEY, '-inf', now - s.life, 'LIMIT', 0, WORK_PER_STEP)
     load(over)
     for _, sid in ipairs(over) do move(records[sid], nil) end
   end
-  if s.ended == 0 or s.oldest_ended + mark_life > now then return end
+  if s.ended == 0 or s.oldest_ended + s.life > now then return end
   local oldest = call('ZRANGE', ENDED_KEY, 0, WORK_PER_STEP)
   load(oldest)
   s.oldest_ended = 0
   for i, sid in ipairs(oldest) do
     local r = records[sid]
-    if i > WORK_PER_STEP or r.admitted + mark_life > now then
+    if i > WORK_PER_STEP or r.admitted + s.life > now then
       s.oldest_ended = r.admitted
       break
     end
@@ -453,6 +458,7 @@ local function sweep_due(key, latest, budget, drop)
 end
 
 local function sweep()
+  renew_life()
   sweep_marks()
   if not holding_on() then
     local budget = sweep_due(INSIDE_KEY, now, WORK_PER_STEP, function(r)
@@ -523,8 +529,9 @@ local function take_over(operation, r)
   end
   r.admitted = operation.admitted > 0 and math.min(operation.admitted, now) or now
   if operation.claim then s.back = s.back + 1 else s.last = number end
-  operation.created = not operation.claim
-  return extend(r)
+  local state = extend(r)
+  operation.created = not operation.claim and state ~= GONE
+  return state
 end
 
 local function rejoin(operation, r)

@@ -1,5 +1,6 @@
 #include "server.h"
 
+#include <netinet/in.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
@@ -36,6 +37,29 @@ int connect_to(const std::string& path) {
 }
 
 }  // namespace
+
+std::uint16_t free_port() {
+  constexpr std::uint16_t kBus = 10'000;
+  const auto is_free = [](std::uint16_t port, std::uint16_t& got) {
+    const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    address.sin_port = htons(port);
+    socklen_t size = sizeof address;
+    const bool good = ::bind(socket, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
+                      ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+    ::close(socket);
+    got = ntohs(address.sin_port);
+    return good;
+  };
+  for (int i = 0; i < 1000; ++i) {
+    std::uint16_t port = 0;
+    std::uint16_t bus = 0;
+    if (is_free(0, port) && port < 65'535 - kBus && is_free(static_cast<std::uint16_t>(port + kBus), bus)) return port;
+  }
+  throw std::runtime_error("no free port");
+}
 
 Server::Server(std::vector<std::string> options) : options_(std::move(options)) {
   std::string pattern = (std::filesystem::temp_directory_path() / "fairway-store-XXXXXX").string();
@@ -96,6 +120,12 @@ Connection::~Connection() {
 valkey::Value Connection::command(std::initializer_list<std::string_view> words) {
   std::string bytes;
   valkey::append_command(bytes, std::span(words.begin(), words.size()));
+  return std::move(exchange(bytes, 1).front());
+}
+
+valkey::Value Connection::command(const std::vector<std::string>& words) {
+  std::string bytes;
+  valkey::append_command(bytes, std::vector<std::string_view>(words.begin(), words.end()));
   return std::move(exchange(bytes, 1).front());
 }
 

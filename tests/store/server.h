@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <initializer_list>
 #include <memory>
@@ -12,8 +13,6 @@
 #include <vector>
 
 #include "store/valkey/resp.h"
-
-struct redisContext;
 
 namespace fairway::test {
 
@@ -26,6 +25,7 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   std::string socket() const { return (folder_ / "socket").string(); }
+  std::string file(std::string_view name) const { return (folder_ / name).string(); }
   // Ends the process as a crash would; a later start() finds nothing of its data.
   void kill();
   void start();
@@ -36,6 +36,9 @@ class Server {
   pid_t pid_ = 0;
 };
 
+// A TCP port of loopback that is free now, as is the one 10,000 above (the bus of a cluster).
+std::uint16_t free_port();
+
 // A blocking connection. Fails the test by an exception when the server does not answer.
 class Connection {
  public:
@@ -45,6 +48,7 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   valkey::Value command(std::initializer_list<std::string_view> words);
+  valkey::Value command(const std::vector<std::string>& words);
   // Sends whole commands and reads `replies` replies.
   std::vector<valkey::Value> exchange(std::string_view bytes, std::size_t replies);
 

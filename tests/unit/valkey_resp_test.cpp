@@ -147,6 +147,7 @@ TEST(ValkeyFailure, CodesAreToldApart) {
   EXPECT_EQ(classify("NOAUTH Authentication required."), Failure::no_auth);
   EXPECT_EQ(classify("WRONGPASS invalid username-password pair or user is disabled."), Failure::no_auth);
   EXPECT_EQ(classify("ERR invalid password"), Failure::no_auth);
+  EXPECT_EQ(classify("ERR Protocol error: unauthenticated multibulk length"), Failure::no_auth);
   EXPECT_EQ(classify("NOPERM this user has no permissions"), Failure::no_auth);
   EXPECT_EQ(classify("OOM command not allowed when used memory > 'maxmemory'."), Failure::out_of_memory);
   EXPECT_EQ(classify("ERR unknown command"), Failure::error);

@@ -10,7 +10,7 @@ struct Code {
   Failure failure;
 };
 
-constexpr std::array<Code, 13> kCodes{{
+constexpr std::array<Code, 14> kCodes{{
     {"NOSCRIPT", Failure::no_script},
     {"MOVED", Failure::moved},
     {"ASK", Failure::ask},
@@ -24,6 +24,7 @@ constexpr std::array<Code, 13> kCodes{{
     {"NOPERM", Failure::no_auth},
     {"OOM", Failure::out_of_memory},
     {"ERR invalid password", Failure::no_auth},
+    {"ERR Protocol error: unauthenticated", Failure::no_auth},  // a command of more than ten words before AUTH
 }};
 
 // Codes that a script can run into after it started, wrapped by servers before 7.0 into the text of another error.

@@ -12,6 +12,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <span>
 #include <stdexcept>
 #include <thread>
@@ -61,7 +62,7 @@ std::uint16_t free_port() {
   throw std::runtime_error("no free port");
 }
 
-Server::Server(std::vector<std::string> options) : options_(std::move(options)) {
+Server::Server(std::vector<std::string> options, bool sentinel) : options_(std::move(options)), sentinel_(sentinel) {
   std::string pattern = (std::filesystem::temp_directory_path() / "fairway-store-XXXXXX").string();
   if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no folder for the server");
   folder_ = pattern;
@@ -75,8 +76,17 @@ Server::~Server() {
 }
 
 void Server::start() {
-  std::vector<std::string> words{binary(), "--port",       "0",  "--unixsocket", socket(), "--dir",     folder_.string(),          "--save",
-                                 "",       "--appendonly", "no", "--daemonize",  "no",     "--logfile", (folder_ / "log").string()};
+  // A sentinel needs a configuration file that it may write.
+  const std::string file = (folder_ / "conf").string();
+  std::ofstream(file).close();
+  std::vector<std::string> words{binary(),       file,     "--port",    "0",
+                                 "--unixsocket", socket(), "--dir",     folder_.string(),
+                                 "--daemonize",  "no",     "--logfile", (folder_ / "log").string()};
+  if (sentinel_) {
+    words.push_back("--sentinel");
+  } else {
+    words.insert(words.end(), {"--save", "", "--appendonly", "no"});
+  }
   words.insert(words.end(), options_.begin(), options_.end());
   std::vector<char*> pointers;
   for (std::string& word : words) pointers.push_back(word.data());

@@ -19,19 +19,19 @@ namespace fairway::test {
 class Server {
  public:
   // `options`: more configuration, as on the command line of the server.
-  explicit Server(std::vector<std::string> options = {});
+  explicit Server(std::vector<std::string> options = {}, bool sentinel = false);
   ~Server();
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
   std::string socket() const { return (folder_ / "socket").string(); }
-  std::string file(std::string_view name) const { return (folder_ / name).string(); }
   // Ends the process as a crash would; a later start() finds nothing of its data.
   void kill();
   void start();
 
  private:
   std::vector<std::string> options_;
+  bool sentinel_;
   std::filesystem::path folder_;
   pid_t pid_ = 0;
 };

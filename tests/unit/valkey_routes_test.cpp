@@ -180,6 +180,20 @@ TEST_F(ValkeyCluster, TryAgainForEverIsATimeout) {
   EXPECT_TRUE(rig.breaker.open());
 }
 
+TEST_F(ValkeyCluster, AskAndTryAgainInTurnIsNoCircle) {
+  for (int i = 0; i < 8; ++i) {
+    rig.answer("-ASK 3999 node:7\r\n", 1);
+    if (i == 0) rig.open_all();
+    EXPECT_EQ(names(rig.sent(7)), (Names{"ASKING", "EVALSHA"}));
+    rig.answer("+OK\r\n-TRYAGAIN x\r\n", 7);
+    rig.advance(rig.client.deadline() - rig.now);
+    ASSERT_EQ(names(rig.sent(1)), (Names{"EVALSHA"})) << i;
+    ASSERT_LT(rig.now, 1'000'000 + kTimeout);
+  }
+  rig.answer(script_reply(1), 1);
+  EXPECT_EQ(rig.outcomes(), (Outcomes{{1, Outcome::answered}}));
+}
+
 TEST_F(ValkeyCluster, ACircleOfRedirectsEnds) {
   std::uint16_t at = 1;
   for (int i = 0; i < 20 && rig.link(at) != nullptr; ++i) {

@@ -167,6 +167,7 @@ Failure Client::take_error(RoomId id, Line& line, const Value& value, Micros now
       return redirect(line, value, failure == Failure::moved);
     case Failure::try_again:
       line.retry_at = now + line.retry.next(router_.jitter());
+      line.redirects = 0;  // each try may be sent on to where the slot goes; the timeout bounds the tries
       line.phase = Phase::parked;
       return Failure::none;
     case Failure::out_of_memory:

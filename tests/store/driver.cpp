@@ -74,7 +74,7 @@ void Driver::submit(std::uint64_t id, room::Kind kind, std::uint64_t visitor, st
   for (std::size_t i = 0; i < 8; ++i) operation.sid.bytes[8 + i] = static_cast<std::uint8_t>(visitor >> (56 - 8 * i));
   operation.epoch = epoch;
   operation.number = number;
-  client_.submit(id, 0, operation, now());
+  submit(id, operation);
 }
 
 valkey::Completion Driver::ask(room::Kind kind, std::uint64_t visitor, std::uint64_t epoch, std::uint64_t number) {
@@ -89,25 +89,30 @@ valkey::Completion Driver::ask(room::Kind kind, std::uint64_t visitor, std::uint
 
 bool Driver::run_until(const std::function<bool()>& done, Micros patience) {
   const Micros give_up = now() + patience;
-  while (!done()) {
-    if (now() >= give_up) return false;
+  for (;;) {
     client_.advance(now());
     conform();
-    for (valkey::Completion& each : client_.take_completions()) completions_.push_back(each);
-    for (valkey::Report& report : client_.take_reports()) {
-      if (report.outcome == valkey::Outcome::answered) {
-        const room::Summary& s = report.response.summary;
-        memory = {s.epoch, s.version, s.last_number, s.inside, s.waiting, false};
-        told_outage = report.outage;
-      }
-      reports.push_back(std::move(report));
-    }
+    collect();
     if (done()) return true;
+    if (now() >= give_up) return false;
+    client_.advance(now());  // with what done() may have submitted
+    conform();
     const Micros deadline = client_.deadline();
     const Micros wait = std::min(deadline == 0 ? Micros{20'000} : deadline - now(), Micros{20'000});
-    carry(static_cast<int>(std::max<Micros>(0, wait) / 1000));
+    carry(static_cast<int>((std::max<Micros>(0, wait) + 999) / 1000));
   }
-  return true;
+}
+
+void Driver::collect() {
+  for (valkey::Completion& each : client_.take_completions()) completions_.push_back(each);
+  for (valkey::Report& report : client_.take_reports()) {
+    if (report.outcome == valkey::Outcome::answered) {
+      const room::Summary& s = report.response.summary;
+      memory = {s.epoch, s.version, s.last_number, s.inside, s.waiting, false};
+      told_outage = report.outage;
+    }
+    reports.push_back(std::move(report));
+  }
 }
 
 // Connections as the client wants them, and what it has to say.

@@ -23,6 +23,7 @@ class Driver final : public valkey::Rooms {
 
   // Runs one operation to its end.
   valkey::Completion ask(room::Kind kind, std::uint64_t visitor, std::uint64_t epoch = 0, std::uint64_t number = 0);
+  void submit(std::uint64_t id, const room::Operation& operation) { client_.submit(id, 0, operation, now()); }
   void submit(std::uint64_t id, room::Kind kind, std::uint64_t visitor, std::uint64_t epoch = 0, std::uint64_t number = 0);
   // Runs until `done` or for `patience`; whether it became true.
   bool run_until(const std::function<bool()>& done, Micros patience = 10'000'000);
@@ -39,6 +40,7 @@ class Driver final : public valkey::Rooms {
 
  private:
   void conform();
+  void collect();
   void carry(int wait_ms);
 
   std::string room_;

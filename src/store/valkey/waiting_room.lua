@@ -44,18 +44,22 @@ local memory = {
 }
 local changes = {wanted = number() == 1, since = number(), limit = number()}
 local cut = {kind = text(), net = text(), line = number() == 1, id = number()}
+-- Tables are made with all their fields, since each later one may cost a new table inside. A state of false is that of a newcomer.
 local operations = {}
 for i = 1, number() do
+  local at = taken + 7 * (i - 1)
+  local epoch, place = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
   operations[i] = {
-    kind = text(), sid = text(), epoch = number(), number = number(), admitted = number(), net = text(), gap = number(),
+    kind = ARGV[at + 1], sid = ARGV[at + 2], epoch = epoch, number = place, claim = epoch ~= 0 and place ~= 0,
+    admitted = tonumber(ARGV[at + 5]), net = ARGV[at + 6], gap = tonumber(ARGV[at + 7]), state = false, created = false,
   }
-  operations[i].claim = operations[i].epoch ~= 0 and operations[i].number ~= 0
 end
 
 -- Until every token of a session is past all use.
 local mark_life = math.max(set.abandon_timeout, set.session_timeout) + set.return_grace + 60000000
 local recovery_window = math.max(set.poll_max + 5000000, set.rate_window)
-local key_life = math.floor((2 * mark_life + set.session_max) / 1000) + 3600000 -- ms; a room that nobody calls is gone after that
+-- A room that nobody calls is gone after so many ms.
+local function key_life(life) return math.floor((2 * life + set.session_max) / 1000) + 3600000 end
 
 -- Memory: a server that is full refuses writes that may grow, unless the script has written before. Asked first, by a write that
 -- changes nothing, it says so; after a write that it always allows the script may go on, and adds no session.
@@ -65,17 +69,25 @@ local probe = redis.pcall('ZADD', DUE, 'XX', 0, '')
 if type(probe) == 'table' and probe.err then
   if not string.find(probe.err, 'OOM', 1, true) then return probe end
   full = true
-  call('PEXPIRE', STATE, key_life)
+  call('PEXPIRE', STATE, key_life(mark_life))
 end
 
 -- State
 
--- Which keys exist besides the state, told by its counters.
+-- The keys that exist besides the state, told by its counters.
 local function expected(s)
-  return {
-    [LINE] = s.waiting > 0, [DUE] = s.waiting > 0, [INSIDE_KEY] = s.inside > 0, [SESSION] = s.sessions > 0, [LOST_KEY] = s.lost > 0,
-    [ENDED_KEY] = s.ended > 0, [RECENT] = s.recents > 0,
-  }
+  local keys = {}
+  local function add(key, size)
+    if size > 0 then keys[#keys + 1] = key end
+  end
+  add(LINE, s.waiting)
+  add(DUE, s.waiting)
+  add(INSIDE_KEY, s.inside)
+  add(SESSION, s.sessions)
+  add(LOST_KEY, s.lost)
+  add(ENDED_KEY, s.ended)
+  add(RECENT, s.recents)
+  return keys
 end
 
 -- A state of which a key is missing (evicted) is lost as a whole: the recovery makes it good.
@@ -83,11 +95,7 @@ local function load_state()
   local packed = call('GET', STATE)
   local s = packed and cmsgpack.unpack(packed)
   if s and s.layout ~= LAYOUT then s = nil end
-  local count = 0
-  if s then
-    for _, exists in pairs(expected(s)) do count = count + (exists and 1 or 0) end
-  end
-  if call('EXISTS', LINE, DUE, INSIDE_KEY, SESSION, LOST_KEY, ENDED_KEY, RECENT) ~= count then
+  if call('EXISTS', LINE, DUE, INSIDE_KEY, SESSION, LOST_KEY, ENDED_KEY, RECENT) ~= (s and #expected(s) or 0) then
     call('UNLINK', unpack(KEYS))
     s = nil
   end
@@ -99,7 +107,7 @@ local function load_state()
 end
 
 local s = load_state()
-local existed = expected(s)
+local existed = table.concat(expected(s), ' ')
 local now
 local more_work = false
 
@@ -111,8 +119,12 @@ local dirty = {}
 local function load(sids)
   local ask = {}
   for _, sid in ipairs(sids) do
-    if records[sid] == nil then
-      records[sid] = {sid = sid}
+    if not records[sid] then
+      -- place and was (the place as stored): false for none. when: only if set in this call.
+      records[sid] = {
+        sid = sid, place = false, was = false, number = 0, when = 0, admitted = 0, lost = 0, net = '', claimed = false, called = false,
+        packed = false, dirty = false, scored = false, rank = false,
+      }
       ask[#ask + 1] = sid
     end
   end
@@ -121,7 +133,6 @@ local function load(sids)
   local numbers = call('ZMSCORE', LINE, unpack(ask))
   for i, sid in ipairs(ask) do
     local r = records[sid]
-    r.admitted, r.lost, r.net, r.claimed = 0, 0, '', false
     if packed[i] then
       r.packed = packed[i]
       r.place, r.number, r.admitted, r.lost, r.net, r.claimed = cmsgpack.unpack(packed[i])
@@ -146,7 +157,7 @@ local function count(r, by)
   end
 end
 
--- `when`: due, expiry, time of loss, version of the end. place nil: forgotten.
+-- `when`: due, expiry, time of loss, version of the end. place false: forgotten.
 local function move(r, place, number, when)
   count(r, -1)
   if place ~= INSIDE then r.claimed = false end
@@ -158,8 +169,8 @@ end
 local function pack(r)
   if r.place == INSIDE then return cmsgpack.pack(INSIDE, r.number, r.admitted, r.lost, r.net, r.claimed) end
   if r.place == ENDED then return cmsgpack.pack(ENDED, 0, r.admitted, 0, r.net, false) end
-  if r.place == WAITING and r.lost == 0 and r.net == '' then return nil end
-  return r.place and cmsgpack.pack(r.place, 0, 0, r.lost, r.net, false) or nil
+  if not r.place or (r.place == WAITING and r.lost == 0 and r.net == '') then return false end
+  return cmsgpack.pack(r.place, 0, 0, r.lost, r.net, false)
 end
 
 -- Appends one value or two.
@@ -427,7 +438,7 @@ local function sweep_marks()
   if s.lost > 0 then
     local over = call('ZRANGEBYSCORE', LOST_KEY, '-inf', now - s.life, 'LIMIT', 0, WORK_PER_STEP)
     load(over)
-    for _, sid in ipairs(over) do move(records[sid], nil) end
+    for _, sid in ipairs(over) do move(records[sid], false) end
   end
   if s.ended == 0 or s.oldest_ended + s.life > now then return end
   local oldest = call('ZRANGE', ENDED_KEY, 0, WORK_PER_STEP)
@@ -439,7 +450,7 @@ local function sweep_marks()
       s.oldest_ended = r.admitted
       break
     end
-    move(r, nil)
+    move(r, false)
   end
 end
 
@@ -482,7 +493,7 @@ local function begin()
   sweep_cuts()
 end
 
--- Callers. A state of nil is that of a newcomer; WAITS: whatever the record says in the end.
+-- Callers. WAITS: whatever the record says in the end.
 
 local function release(operation, r)
   if operation.kind == 'v' then
@@ -518,9 +529,9 @@ local function extend(r)
 end
 
 local function take_over(operation, r)
-  if operation.claim and operation.epoch == s.epoch then return nil end
+  if operation.claim and operation.epoch == s.epoch then return false end
   if cut_hits_pass(operation) then return GONE end
-  if s.inside >= set.capacity + set.max_waiting then return nil end
+  if s.inside >= set.capacity + set.max_waiting then return false end
   local number = operation.claim and operation.number or draw_number()
   if r.place then
     move(r, INSIDE, number, now)
@@ -559,7 +570,7 @@ local function note(operation)
   end
   if r.place == LOST and now - r.lost > set.return_grace then return GONE end
   if r.place ~= WAITING then
-    if not operation.claim then return nil end
+    if not operation.claim then return false end
     local state = rejoin(operation, r)
     if state ~= WAITS then return state end
   end
@@ -588,7 +599,7 @@ local function promote()
       if cut_hits(r) then
         finish_session(r)
       elseif r.called or r.when >= now or holding_on() then
-        admit(r, r.number, r.called or false)
+        admit(r, r.number, r.called)
       else
         lose(r)
         s.abandoned = s.abandoned + 1
@@ -713,10 +724,12 @@ reply[1], reply[2], reply[3], reply[4] = now, s.epoch, s.version, s.last
 reply[5], reply[6], reply[7] = s.inside, s.granted, s.waiting
 reply[8], reply[9], reply[10], reply[11] = s.admitted, s.abandoned, recovering() and 1 or 0, more_work and 1 or 0
 
-local renew = now - s.renewed > key_life * 250 -- a quarter of the life
-if renew then s.renewed = now end
-for key, exists in pairs(expected(s)) do
-  if exists and (renew or not existed[key]) then call('PEXPIRE', key, key_life) end
+-- Keys live on together: all are renewed when a quarter of the life is over, new ones at once.
+local keys = expected(s)
+local life = key_life(math.max(mark_life, s.life))
+if now - s.renewed > life * 250 or table.concat(keys, ' ') ~= existed then
+  s.renewed = now
+  for _, key in ipairs(keys) do call('PEXPIRE', key, life) end
 end
-call('SET', STATE, cmsgpack.pack(s), 'PX', key_life)
+call('SET', STATE, cmsgpack.pack(s), 'PX', life)
 return reply

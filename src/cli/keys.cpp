@@ -1,7 +1,5 @@
 #include "cli/keys.h"
 
-#include <sys/stat.h>
-
 #include <vector>
 
 #include "cli/failure.h"
@@ -42,15 +40,6 @@ Rotated rotate_keys(std::string_view text) {
   rotated.text = line + std::string(text);
   rotated.keys = taken.size() + 1;
   return rotated;
-}
-
-std::string check_keys_file(const std::string& path) {
-  parse_keys(read_file(path, kMostBytes), path);
-  struct stat info {};
-  if (stat(path.c_str(), &info) == 0 && (info.st_mode & 077) != 0) {
-    return "others can read " + path + " and could sign passes: chmod 600 " + path;
-  }
-  return "";
 }
 
 std::string keys_new_command(const std::string& output) {

@@ -68,7 +68,8 @@ std::string find_module() {
     const std::string path = folder + "/" + kModule;
     if (std::filesystem::is_regular_file(path, error)) return path;
   }
-  throw RunError(std::string(kModule) + " is missing: it is looked for in " + beside + " and /usr/lib/nginx/modules, or name it in FAIRWAY_MODULE");
+  throw RunError(std::string(kModule) + " is missing: it is looked for in " + beside +
+                 " and /usr/lib/nginx/modules, or name it in FAIRWAY_MODULE");
 }
 
 Machine look_around() {

@@ -31,9 +31,10 @@ std::string main_section(const RunSettings& settings, const Machine& machine) {
       "# change what you like, and give it to nginx yourself.\n\n";
   text += directive(0, "load_module", nginx_quote(machine.module)) + "\n";
   if (!machine.worker_user.empty()) {
-    text += "# Paths without a leading slash are below the folder that nginx is started in, with -p ./, because the workers may not\n"
-            "# enter it from above:\n#   " +
-            settings.work_path() + "\n";
+    text +=
+        "# Paths without a leading slash are below the folder that nginx is started in, with -p ./, because the workers may not\n"
+        "# enter it from above:\n#   " +
+        settings.work_path() + "\n";
     text += directive(0, "user", nginx_quote(machine.worker_user) + " " + nginx_quote(machine.worker_group));
   }
   text += directive(0, "pid", nginx_quote(settings.pid_path()));
@@ -75,7 +76,8 @@ std::string rules_section(const RunSettings& settings) {
   }
   if (settings.concurrency) {
     text += "    # The fair queue: what runs at once.\n";
-    text += std::string("    fair_queue ") + kQueue + " {\n" + directive(2, "concurrency", std::to_string(*settings.concurrency)) + "    }\n\n";
+    text +=
+        std::string("    fair_queue ") + kQueue + " {\n" + directive(2, "concurrency", std::to_string(*settings.concurrency)) + "    }\n\n";
   }
   return text;
 }
@@ -169,7 +171,8 @@ std::string upstream_section(const Upstream& upstream) {
 std::string proxy_section(const RunSettings& settings) {
   const Upstream& upstream = settings.upstream;
   const bool proxied = !settings.proxy.networks.empty();
-  std::string text = directive(3, "proxy_pass", nginx_quote(std::string(upstream.tls ? "https" : "http") + "://fairway_upstream" + upstream.path));
+  std::string text =
+      directive(3, "proxy_pass", nginx_quote(std::string(upstream.tls ? "https" : "http") + "://fairway_upstream" + upstream.path));
   text += "            proxy_http_version 1.1;\n";
   text += "            proxy_set_header Host $fairway_host;\n";
   text += directive(3, "proxy_set_header X-Forwarded-For", proxied ? "$fairway_forwarded_for" : "$remote_addr");
@@ -190,7 +193,7 @@ std::string proxy_section(const RunSettings& settings) {
 
 std::string server_section(const RunSettings& settings) {
   std::string text = "    server {\n";
-  text += directive(2, "listen", settings.listen.authority() + " default_server" + (settings.listen.address == "::" ? " ipv6only=off" : ""));
+  for (const Listen& socket : settings.listen.sockets()) text += directive(2, "listen", socket.authority() + " default_server");
   text += "        client_max_body_size 0;  # the application sets the limit\n";
   if (settings.capacity) text += directive(2, "waiting_room", kRoom);
   if (settings.concurrency) text += directive(2, "fair_queue", kQueue);

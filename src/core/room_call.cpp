@@ -63,6 +63,7 @@ State RoomState::release(const Operation& operation, It it, const Step& step) no
   if (!operation.has_claim() && operation.admitted == 0) return State::released;
   if (!add(operation, Place::ended, version_ + 1, static_cast<std::int64_t>(version_ + 1), step.now)) return State::no_memory;
   ++version_;
+  if (operation.has_claim() && operation.admitted != 0 && operation.epoch != epoch_) ++back_;  // it was reserved a slot
   return State::released;
 }
 

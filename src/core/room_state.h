@@ -14,7 +14,7 @@
 // Recovery starts when this epoch had none and the caller's epoch, or a claim's, is neither 0 nor its own. After that each claim
 //   raises the last number.
 // Reserve. remembered = the most any caller with an earlier epoch had inside; back = who was inside when the epoch began, plus
-//   passes of an earlier epoch taken over since. Reserved: max(0, remembered - back), until the start of recovery +
+//   passes of an earlier epoch taken over since, plus those that were released without having been taken over. Reserved: max(0, remembered - back), until the start of recovery +
 //   session_timeout. It counts against room for promotion and for direct entry.
 // Step 2 frees slots first, then drops waiters, 200 in all, and forgets at most 200 marks of each sort (of more, any 200). A mark is kept
 // for

@@ -151,9 +151,10 @@ ngx_int_t send_redirect(ngx_http_request_t* r, Visit& visit, ngx_uint_t status, 
 ngx_int_t send_page(ngx_http_request_t* r, Visit& visit, const RoomConf& room, const Reply& reply) noexcept {
   Body body;
   body.form = Form::html;
-  body.status = reply.status;
+  const page::Kind kind = kind_for(r, reply.kind);
+  body.status = kind == page::Kind::unprocessed ? NGX_HTTP_TOO_MANY_REQUESTS : reply.status;
   try {
-    body.text = view(copy(r->pool, html_of(room, visit, reply, kind_for(r, reply.kind))));
+    body.text = view(copy(r->pool, html_of(room, visit, reply, kind)));
   } catch (...) {
     return NGX_HTTP_INTERNAL_SERVER_ERROR;
   }

@@ -5,12 +5,15 @@
 
 #include "nginx/answer.h"
 #include "nginx/gate.h"
+#include "nginx/reported_cost.h"
+#include "nginx/turn.h"
 #include "nginx/visit.h"
 #include "page/page.h"
 
 namespace fairway::ngx {
 
 ngx_http_output_header_filter_pt next_header_filter;
+ngx_http_output_body_filter_pt next_body_filter;
 
 namespace {
 
@@ -175,11 +178,15 @@ ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   if (r != r->main) {
     return next_header_filter(r);
   }
-  each(r->headers_out.headers, [](ngx_table_elt_t& header) {
-    if (begins(header.key, "Fairway-")) {
+  const LocConf* conf = loc_conf(r);
+  each(r->headers_out.headers, [conf](ngx_table_elt_t& header) {
+    if (begins(header.key, "Fairway-") || (conf->queue != nullptr && is_cost_header(*conf->queue, header.key))) {
       header.hash = 0;
     }
   });
+  if (conf->queue != nullptr && !turn_sees_headers(r)) {
+    return NGX_ERROR;
+  }
   Visit* visit = find_visit(r);
   if (visit == nullptr || visit->room == nullptr || visit->sent) {
     if (visit != nullptr && visit->own_answer && !visit->sent && !forbid_caching(r, *visit)) {
@@ -189,8 +196,8 @@ ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   }
   visit->sent = true;
   Worker* worker = Worker::get();
-  if (worker != nullptr && !visit->own_answer && visit->has_sid && application_ends_session(r)) {
-    end_session(*worker, *visit->room, visit->sid);
+  if (worker != nullptr && !visit->own_answer && visit->named && application_ends_session(r)) {
+    end_session(*worker, *visit->room, visit->session);
     visit->clear = true;
   }
   bool token_out = false;
@@ -201,6 +208,14 @@ ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
     return NGX_ERROR;
   }
   return next_header_filter(r);
+}
+
+ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept {
+  const ngx_int_t rc = next_body_filter(r, in);
+  if (r == r->main && rc != NGX_ERROR && loc_conf(r)->queue != nullptr) {
+    turn_sees_body(r);
+  }
+  return rc;
 }
 
 }  // namespace fairway::ngx

@@ -50,7 +50,7 @@ export const de: Words = {
   cookiesText: "Ihr Browser hat das Cookie nicht zurückgeschickt, in dem Ihr Platz in der Warteschlange steht. Erlauben Sie Cookies für diese Website und versuchen Sie es dann noch einmal.",
   cookiesWhy: "Das Cookie dient nur Ihrem Platz in der Warteschlange, zu nichts anderem.",
   unprocessedHeading: "Es wurde nichts verarbeitet",
-  unprocessedText: "Sie sind gerade nicht eingelassen, deshalb ist das, was Sie eben abgeschickt haben, nicht angekommen. Es wurde nichts bestellt, bezahlt oder gespeichert.",
+  unprocessedText: "Sie sind noch nicht an der Reihe, oder Ihre Sitzung ist abgelaufen. Was Sie eben abgeschickt haben, ist deshalb nicht angekommen: Es wurde nichts bestellt, bezahlt oder gespeichert.",
   unprocessedFirst: "Öffnen Sie diese Adresse in einem neuen Tab und warten Sie dort, bis Sie eingelassen werden.",
   unprocessedThen: "Kehren Sie dann zu diesem Tab zurück und laden Sie ihn neu. Ihr Browser bietet an, Ihre Angaben noch einmal zu senden.",
   unprocessedLink: "In neuem Tab öffnen",

@@ -50,7 +50,7 @@ export const es: Words = {
   cookiesText: "Su navegador no ha devuelto la cookie que guarda su lugar en la fila. Permita las cookies de este sitio y vuelva a intentarlo.",
   cookiesWhy: "La cookie solo sirve para guardar su lugar en la fila.",
   unprocessedHeading: "No se ha procesado nada",
-  unprocessedText: "En este momento no está dentro, así que lo que acaba de enviar no ha llegado al sitio. No se ha pedido, pagado ni guardado nada.",
+  unprocessedText: "Aún no es su turno, o su sesión ha terminado, así que lo que acaba de enviar no ha llegado al sitio. No se ha pedido, pagado ni guardado nada.",
   unprocessedFirst: "Abra esta dirección en una pestaña nueva y espere allí hasta que pueda entrar.",
   unprocessedThen: "Después vuelva a esta pestaña y recárguela. Su navegador le ofrecerá enviar los datos otra vez.",
   unprocessedLink: "Abrir en una pestaña nueva",

@@ -50,7 +50,7 @@ export const fr: Words = {
   cookiesText: "Votre navigateur n’a pas renvoyé le cookie qui contient votre place dans la file. Autorisez les cookies pour ce site, puis réessayez.",
   cookiesWhy: "Ce cookie sert uniquement à garder votre place dans la file.",
   unprocessedHeading: "Rien n’a été traité",
-  unprocessedText: "Vous n’êtes pas entré sur le site pour le moment : ce que vous venez d’envoyer ne lui est pas parvenu. Rien n’a été commandé, payé ni enregistré.",
+  unprocessedText: "Votre tour n’est pas encore venu, ou votre session a pris fin : ce que vous venez d’envoyer n’est pas parvenu au site. Rien n’a été commandé, payé ni enregistré.",
   unprocessedFirst: "Ouvrez cette adresse dans un nouvel onglet et attendez-y votre tour.",
   unprocessedThen: "Revenez ensuite à cet onglet et rechargez-le. Votre navigateur vous proposera de renvoyer vos données.",
   unprocessedLink: "Ouvrir dans un nouvel onglet",

@@ -3,9 +3,9 @@
 --
 -- KEYS   state   the counters and moments of the room, packed
 --        line    number -> sid of those who wait; the rank is the place in line
---        due     when they are due -> sid
+--        due     when they are due, or earlier -> sid; each poll moves it, so they are filed anew only when it comes up
 --        inside  expiry -> sid of those inside
---        session sid -> what else is known of it, packed; a waiter without anything else has no entry
+--        session sid -> all that is known of it, packed
 --        lost    when lost last -> sid
 --        ended   version -> sid
 --        recent  times of the last admissions
@@ -20,7 +20,7 @@ if redis.replicate_commands then redis.replicate_commands() end
 
 local call = redis.call
 local STATE, LINE, DUE, INSIDE_KEY, SESSION, LOST_KEY, ENDED_KEY, RECENT = unpack(KEYS)
-local WAITING, INSIDE, LOST, ENDED = 0, 1, 2, 3
+local WAITING, INSIDE, LOST, ENDED = 0, 1, 2, 3 -- places
 local ADMITTED, WAITS, FULL, CLOSED, GONE, UNKNOWN, RELEASED, NO_MEMORY = 0, 1, 2, 3, 4, 5, 6, 7
 local NORMAL, OPEN, SHUT = 0, 2, 3 -- modes; hold (1) only differs from normal
 local WORK_PER_STEP, MAX_CUTS, LAYOUT = 200, 16, 1
@@ -83,7 +83,7 @@ local function expected(s)
   add(LINE, s.waiting)
   add(DUE, s.waiting)
   add(INSIDE_KEY, s.inside)
-  add(SESSION, s.sessions)
+  add(SESSION, s.waiting + s.inside + s.lost + s.ended)
   add(LOST_KEY, s.lost)
   add(ENDED_KEY, s.ended)
   add(RECENT, s.recents)
@@ -102,7 +102,7 @@ local function load_state()
   return s or {
     layout = LAYOUT, epoch = 0, version = 0, last = 0, clock = 0, offset = 0, waiting = 0, inside = 0, granted = 0, admitted = 0,
     abandoned = 0, recovery_until = 0, had_recovery = false, somebody_waited = false, keep_until = 0, remembered = 0, back = 0,
-    reserve_until = 0, life = 0, life_seen = 0, sessions = 0, lost = 0, ended = 0, oldest_ended = 0, ring = 0, recents = 0, renewed = 0, cuts = {},
+    reserve_until = 0, life = 0, life_seen = 0, lost = 0, ended = 0, oldest_ended = 0, ring = 0, recents = 0, renewed = 0, cuts = {},
   }
 end
 
@@ -120,25 +120,22 @@ local function load(sids)
   local ask = {}
   for _, sid in ipairs(sids) do
     if not records[sid] then
-      -- place and was (the place as stored): false for none. when: only if set in this call.
+      -- when, stamp: as in room_record.h. place and was (the place as stored): false for none.
       records[sid] = {
-        sid = sid, place = false, was = false, number = 0, when = 0, admitted = 0, lost = 0, net = '', claimed = false, called = false,
-        packed = false, dirty = false, scored = false, rank = false,
+        sid = sid, place = false, was = false, number = 0, when = 0, stamp = 0, lost = 0, net = '', claimed = false, called = false,
+        dirty = false, filed = false, rank = false,
       }
       ask[#ask + 1] = sid
     end
   end
   if #ask == 0 then return end
   local packed = call('HMGET', SESSION, unpack(ask))
-  local numbers = call('ZMSCORE', LINE, unpack(ask))
   for i, sid in ipairs(ask) do
-    local r = records[sid]
     if packed[i] then
-      r.packed = packed[i]
-      r.place, r.number, r.admitted, r.lost, r.net, r.claimed = cmsgpack.unpack(packed[i])
+      local r = records[sid]
+      r.place, r.number, r.when, r.stamp, r.lost, r.net, r.claimed = cmsgpack.unpack(packed[i])
+      r.was = r.place
     end
-    if numbers[i] then r.place, r.number = WAITING, tonumber(numbers[i]) end
-    r.was = r.place
   end
 end
 
@@ -157,20 +154,12 @@ local function count(r, by)
   end
 end
 
--- `when`: due, expiry, time of loss, version of the end. place false: forgotten.
-local function move(r, place, number, when)
+-- place false: forgotten.
+local function put(r, place, number, when, stamp, claimed)
   count(r, -1)
-  if place ~= INSIDE then r.claimed = false end
-  r.place, r.number, r.when, r.scored = place, number, when, true
+  r.place, r.number, r.when, r.stamp, r.claimed, r.filed = place, number, when, stamp, claimed or false, true
   count(r, 1)
   touch(r)
-end
-
-local function pack(r)
-  if r.place == INSIDE then return cmsgpack.pack(INSIDE, r.number, r.admitted, r.lost, r.net, r.claimed) end
-  if r.place == ENDED then return cmsgpack.pack(ENDED, 0, r.admitted, 0, r.net, false) end
-  if not r.place or (r.place == WAITING and r.lost == 0 and r.net == '') then return false end
-  return cmsgpack.pack(r.place, 0, 0, r.lost, r.net, false)
 end
 
 -- Appends one value or two.
@@ -198,17 +187,16 @@ local function flush()
       s.ended = s.ended - (r.was == ENDED and 1 or 0) + (r.place == ENDED and 1 or 0)
       r.was = r.place
     end
-    if r.scored and r.place then
+    if r.filed and r.place then
       push(add[indexes[r.place]], r.when, r.sid)
       if r.place == WAITING then push(add[LINE], r.number, r.sid) end
     end
-    local packed = pack(r)
-    if packed ~= r.packed then
-      if packed then push(write, r.sid, packed) else push(erase, r.sid) end
-      s.sessions = s.sessions + (packed and 1 or 0) - (r.packed and 1 or 0)
-      r.packed = packed
+    if r.place then
+      push(write, r.sid, cmsgpack.pack(r.place, r.number, r.when, r.stamp, r.lost, r.net, r.claimed))
+    else
+      push(erase, r.sid)
     end
-    r.dirty, r.scored = false, false
+    r.dirty, r.filed = false, false
   end
   dirty = {}
   for key, list in pairs(remove) do send('ZREM', key, list) end
@@ -218,23 +206,22 @@ local function flush()
 end
 
 -- A new record; false when there is no memory for it.
-local function add(r, operation, place, number, when)
+local function add(r, operation, place, number, when, stamp)
   if full then return false end
-  r.net, r.lost, r.admitted = operation.net, 0, 0
-  move(r, place, number, when)
+  r.net, r.lost = operation.net, 0
+  put(r, place, number, when, stamp)
   return true
 end
 
 local function finish_session(r)
   if s.oldest_ended == 0 then s.oldest_ended = now end
   s.version = s.version + 1
-  r.admitted = now
-  move(r, ENDED, r.number, s.version)
+  put(r, ENDED, 0, s.version, now)
 end
 
 local function lose(r)
   if r.lost == 0 then r.lost = now end
-  move(r, LOST, r.number, now)
+  put(r, LOST, 0, now, now)
 end
 
 -- Rate: the list grows as RateRing does, so that changed limits have the same effect.
@@ -285,12 +272,9 @@ local function may_admit()
 end
 
 local function admit(r, number, claimed)
-  local expiry = claimed and now + set.session_timeout or math.max(now + set.grant_timeout, r.when)
+  local expiry = claimed and now + set.session_timeout or math.max(now + set.grant_timeout, r.stamp)
   if set.session_max > 0 then expiry = math.min(expiry, now + set.session_max) end
-  count(r, -1)
-  r.place, r.number, r.when, r.admitted, r.claimed, r.scored = INSIDE, number, expiry, now, claimed, true
-  count(r, 1)
-  touch(r)
+  put(r, INSIDE, number, expiry, now, claimed)
   s.admitted = s.admitted + 1
   note_admission()
 end
@@ -304,7 +288,7 @@ local function covers(c, net) return c.net == '' or c.net == net end
 local function cut_hits(r)
   for _, c in ipairs(s.cuts) do
     if covers(c, r.net) then
-      if r.place == INSIDE and r.admitted <= c.at then return true end
+      if r.place == INSIDE and r.stamp <= c.at then return true end
       if r.place == WAITING and c.line and r.number <= c.number then return true end
     end
   end
@@ -438,7 +422,7 @@ local function sweep_marks()
   if s.lost > 0 then
     local over = call('ZRANGEBYSCORE', LOST_KEY, '-inf', now - s.life, 'LIMIT', 0, WORK_PER_STEP)
     load(over)
-    for _, sid in ipairs(over) do move(records[sid], false) end
+    for _, sid in ipairs(over) do put(records[sid], false) end
   end
   if s.ended == 0 or s.oldest_ended + s.life > now then return end
   local oldest = call('ZRANGE', ENDED_KEY, 0, WORK_PER_STEP)
@@ -446,14 +430,15 @@ local function sweep_marks()
   s.oldest_ended = 0
   for i, sid in ipairs(oldest) do
     local r = records[sid]
-    if i > WORK_PER_STEP or r.admitted + s.life > now then
-      s.oldest_ended = r.admitted
+    if i > WORK_PER_STEP or r.stamp + s.life > now then
+      s.oldest_ended = r.stamp
       break
     end
-    move(r, false)
+    put(r, false)
   end
 end
 
+-- Looks at what is filed up to `latest`; returns what is left of the budget, below zero if it did not do.
 local function sweep_due(key, latest, budget, drop)
   if budget < 0 then return budget end
   local over = call('ZRANGEBYSCORE', key, '-inf', latest, 'LIMIT', 0, budget + 1)
@@ -473,10 +458,11 @@ local function sweep()
   sweep_marks()
   if not holding_on() then
     local budget = sweep_due(INSIDE_KEY, now, WORK_PER_STEP, function(r)
-      if set.session_max > 0 and r.admitted + set.session_max <= now then finish_session(r) else lose(r) end
+      if set.session_max > 0 and r.stamp + set.session_max <= now then finish_session(r) else lose(r) end
     end)
     if set.mode ~= SHUT then
       sweep_due(DUE, now - set.abandon_timeout, budget, function(r)
+        if r.stamp + set.abandon_timeout > now then return put(r, WAITING, r.number, r.stamp, r.stamp) end
         lose(r)
         s.abandoned = s.abandoned + 1
       end)
@@ -506,52 +492,51 @@ local function release(operation, r)
     return RELEASED
   end
   if not operation.claim and operation.admitted == 0 then return RELEASED end
-  if not add(r, operation, ENDED, 0, 0) then return NO_MEMORY end
+  if not add(r, operation, ENDED, 0, 0, now) then return NO_MEMORY end
   finish_session(r)
+  if operation.claim and operation.admitted ~= 0 and operation.epoch ~= s.epoch then s.back = s.back + 1 end -- it was reserved a slot
   return RELEASED
 end
 
 local function extend(r)
   local expiry = now + set.session_timeout
   if set.session_max > 0 then
-    local last = r.admitted + set.session_max
+    local last = r.stamp + set.session_max
     if last <= now then
       finish_session(r)
       return GONE
     end
     expiry = math.min(expiry, last)
   end
-  count(r, -1)
-  r.claimed, r.when, r.scored = true, expiry, true
-  count(r, 1)
-  touch(r)
+  put(r, INSIDE, r.number, expiry, r.stamp, true)
   return WAITS
 end
 
+-- False: no pass to take over.
 local function take_over(operation, r)
   if operation.claim and operation.epoch == s.epoch then return false end
   if cut_hits_pass(operation) then return GONE end
+  local admitted = operation.admitted > 0 and math.min(operation.admitted, now) or now
+  if set.session_max > 0 and admitted + set.session_max <= now then return not r.place and GONE end
   if s.inside >= set.capacity + set.max_waiting then return false end
   local number = operation.claim and operation.number or draw_number()
   if r.place then
-    move(r, INSIDE, number, now)
-  elseif not add(r, operation, INSIDE, number, now) then
+    put(r, INSIDE, number, now, admitted)
+  elseif not add(r, operation, INSIDE, number, now, admitted) then
     return NO_MEMORY
   end
-  r.admitted = operation.admitted > 0 and math.min(operation.admitted, now) or now
   if operation.claim then s.back = s.back + 1 else s.last = number end
-  local state = extend(r)
-  operation.created = not operation.claim and state ~= GONE
-  return state
+  operation.created = not operation.claim
+  return extend(r)
 end
 
 local function rejoin(operation, r)
   if cut_hits_claim(operation) then return GONE end
   if r.place then
-    move(r, WAITING, operation.number, now)
+    put(r, WAITING, operation.number, now, now)
     return WAITS
   end
-  return add(r, operation, WAITING, operation.number, now) and WAITS or NO_MEMORY
+  return add(r, operation, WAITING, operation.number, now, now) and WAITS or NO_MEMORY
 end
 
 local function note(operation)
@@ -590,15 +575,13 @@ local function promote()
     -- Whoever was looked at has left the line, but not yet the index.
     local heads = call('ZRANGE', LINE, seen, seen + math.min(16, WORK_PER_STEP - seen) - 1)
     load(heads)
-    local dues = call('ZMSCORE', DUE, unpack(heads))
-    for i, sid in ipairs(heads) do
+    for _, sid in ipairs(heads) do
       local r = records[sid]
-      r.when = tonumber(dues[i])
       if not may_admit() then break end
       seen = seen + 1
       if cut_hits(r) then
         finish_session(r)
-      elseif r.called or r.when >= now or holding_on() then
+      elseif r.called or r.stamp >= now or holding_on() then
         admit(r, r.number, r.called)
       else
         lose(r)
@@ -618,8 +601,8 @@ local function join(operation)
   if not direct and s.waiting >= set.max_waiting then return FULL end
   local number = draw_number()
   if r.place then
-    move(r, WAITING, number, now)
-  elseif not add(r, operation, WAITING, number, now) then
+    put(r, WAITING, number, now, now)
+  elseif not add(r, operation, WAITING, number, now, now) then
     return NO_MEMORY
   end
   s.last = number
@@ -633,18 +616,21 @@ local function poll_interval(rank)
   return math.min(set.poll_max, math.max(set.poll_min, math.floor(set.poll_min * rank / 50)))
 end
 
--- The answer to one operation, appended to `reply`; `dues` collects when waiters are due.
-local function fill(operation, reply, dues)
+-- The answer to one operation, appended to `reply`.
+local function fill(operation, reply)
   local r = records[operation.sid]
   local state, rank, interval, epoch, number, expires, admitted = operation.state, 0, 0, 0, 0, 0, 0
   if state == WAITS then
     if r.place == INSIDE then
-      state, epoch, number, expires, admitted = ADMITTED, s.epoch, r.number, r.when, r.admitted
+      state, epoch, number, expires, admitted = ADMITTED, s.epoch, r.number, r.when, r.stamp
     elseif r.place == WAITING then
       r.rank = r.rank or call('ZRANK', LINE, r.sid) + 1
       epoch, number, rank, interval = s.epoch, r.number, recovering() and 0 or r.rank, poll_interval(r.rank)
       local gap = math.min(operation.gap + math.floor(operation.gap / 2), 90000000)
-      push(dues, now + math.max(2 * interval, gap), r.sid)
+      local due = now + math.max(2 * interval, gap)
+      if due < r.when then put(r, WAITING, r.number, due, due) end
+      r.stamp = due
+      touch(r)
       if set.mode == SHUT then state = CLOSED end
     else
       state = GONE
@@ -713,9 +699,8 @@ for _, operation in ipairs(operations) do operation.state = operation.state or j
 flush()
 
 local reply = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0} -- the summary, last of all
-local dues = {}
-for _, operation in ipairs(operations) do fill(operation, reply, dues) end
-send('ZADD', DUE, dues)
+for _, operation in ipairs(operations) do fill(operation, reply) end
+flush()
 flush_recent()
 if changes.wanted then append_changes(reply) end
 if cut.kind ~= '' then append_cut(reply) end

@@ -145,7 +145,8 @@ bool came_back(const Tables& t, std::uint32_t finished) noexcept {
 }  // namespace
 
 Client identify(Tables& t, const FlowKeys& keys) noexcept {
-  const std::uint32_t n = find_network(t, keys.outer);
+  prefetch(t, keys);
+  const std::uint32_t n = find_network(t, keys);
   const std::uint32_t s = find_session(t, keys.inner, n);
   if (n != kNone && s != kNone) bind_session(t, s, n);
   if (n != kNone && !t.networks[n].proven && came_back(t, t.networks[n].finished)) prove_network(t, n);
@@ -161,7 +162,7 @@ void enroll(Tables& t, const FlowKeys& keys, Client& client) noexcept {
   std::uint32_t session = client.session;
   hold(t, network, session);
   if (network == kNone) {
-    network = add_network(t, keys.outer);
+    network = add_network(t, keys);
     hold(t, network, kNone);
     if (is_overflow(t, network)) {
       let_go(t, kNone, session);

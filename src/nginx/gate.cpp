@@ -49,7 +49,7 @@ Verdict Gate::decide() noexcept {
   if (shown_.pass) {
     return heartbeat();
   }
-  return shown_.ticket ? enter() : newcomer();
+  return has_ticket() ? enter() : newcomer();
 }
 
 Reply Gate::status() noexcept {
@@ -58,7 +58,7 @@ Reply Gate::status() noexcept {
     name(shown_.pass_token);
     return simple(page::Kind::waiting, "admitted", 0);
   }
-  if (!shown_.pass && !shown_.ticket) {
+  if (!shows_token()) {
     return simple(page::Kind::waiting, "unknown", 1);
   }
   const Token& token = shown_.pass ? shown_.pass_token : shown_.ticket_token;
@@ -78,7 +78,7 @@ bool Gate::leave() noexcept {
   if (shown_.pass) {
     ngx::end_session(worker_, room_, shown_.pass_token);
   }
-  if (shown_.ticket && (!shown_.pass || shown_.ticket_token.sid != shown_.pass_token.sid)) {
+  if (has_ticket() && (!shown_.pass || shown_.ticket_token.sid != shown_.pass_token.sid)) {
     ngx::end_session(worker_, room_, shown_.ticket_token);
   }
   return shows_token();
@@ -96,7 +96,7 @@ Verdict Gate::heartbeat() noexcept {
       return settle(Verdict::Action::through, Outcome::refreshed);
     case room::State::gone:
     case room::State::unknown:
-      return shown_.ticket && shown_.ticket_token.sid != pass.sid ? enter() : newcomer();
+      return has_ticket() && shown_.ticket_token.sid != pass.sid ? enter() : newcomer();
     default:
       return act_on(answer, pass);
   }
@@ -124,8 +124,9 @@ Verdict Gate::enter() noexcept {
 
 // The room is open: everybody comes in, counted as inside even above capacity; whom the store has no room for comes in uncounted.
 Verdict Gate::enter_open() noexcept {
+  const bool known = shows_token();
   Token token = shown_.pass ? shown_.pass_token : shown_.ticket_token;
-  if (!shows_token() && !worker_.random(token.sid.bytes.data(), token.sid.bytes.size())) {
+  if (!known && !worker_.random(token.sid.bytes.data(), token.sid.bytes.size())) {
     return settle(Verdict::Action::through, Outcome::open);
   }
   room::Answer answer = ask(operation(shown_.pass ? room::Kind::heartbeat : room::Kind::enter, token));

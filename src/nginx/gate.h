@@ -33,20 +33,21 @@ class Gate {
  public:
   Gate(ngx_http_request_t* r, Visit& visit, const RoomConf& room, Worker& worker) noexcept;
 
-  Verdict decide() noexcept;  // a request to a location with a room
-  Reply status() noexcept;    // GET status: never makes a place
-  bool leave() noexcept;      // POST leave: frees what the tokens shown name; false: no valid token
-  bool shows_token() const noexcept { return shown_.pass || shown_.ticket; }  // check
+  Verdict decide() noexcept;    // a request to a location with a room
+  Reply status() noexcept;      // GET status: never makes a place
+  bool leave() noexcept;        // POST leave: frees what the tokens shown name; false: no valid token
+  bool shows_token() noexcept;  // check
 
  private:
   struct Shown {
     bool pass = false;    // a valid one, not ended
     bool ticket = false;  // a valid one, or a pass expired less than return_grace ago
-    bool ticket_is_pass = false;
+    bool read_tickets = false;
     Token pass_token, ticket_token;
   };
 
-  void read_tokens() noexcept;
+  void read(TokenKind kind) noexcept;
+  bool has_ticket() noexcept;  // looks for one on first use: a young pass needs none
   void consider(std::string_view text, TokenKind kind, const Network& network) noexcept;
   bool bypassed() const noexcept;
   bool young(const Token& pass) const noexcept;

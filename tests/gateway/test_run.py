@@ -118,6 +118,14 @@ def test_websockets_pass(running, origin):
         assert connection.reader.read(5) == b"ping!"
 
 
+@pytest.mark.parametrize("protocol", ["h2c", "H2C, websocket", "HTTP/2.0"])
+def test_no_tunnel_for_http2(running, origin, protocol):
+    """Requests inside such a tunnel would pass the room and the queue unseen."""
+    gateway = running(*upstream_of(origin))
+    request(gateway.address, "GET", "/", [("Upgrade", protocol), ("HTTP2-Settings", "AAMAAABkAAQAAP__")])
+    assert "Upgrade" not in origin.requests[-1].headers and "Connection" not in origin.requests[-1].headers
+
+
 def test_connections_to_the_application_are_kept(running, origin):
     gateway = running(*upstream_of(origin))
     for _ in range(3):

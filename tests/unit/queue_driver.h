@@ -106,7 +106,7 @@ class Driver {
     const std::uint8_t who = next();
     Arrival arrival{.worker = p.worker, .token = ++tokens_, .cost_class = who % 3U};
     const std::array<std::uint8_t, 4> address{10, 0, static_cast<std::uint8_t>(who % 7), 1};
-    arrival.keys = {outer_key(ClientAddress::v4(address), 24, 56), who / 7U % 4U};
+    arrival.keys = {queue_->hash_key(), outer_key(ClientAddress::v4(address), 24, 56), who / 7U % 4U};
     const std::uint32_t waiting = queue_->waiting();
     const Decision d = queue_->acquire(arrival, now_);
     require(queue_->waiting() <= std::max(waiting, queue_->limits().size), "more wait than may");

@@ -150,7 +150,7 @@ class Invariants {
       if (n >= records) continue;
       require(network.requests == by_network_[n].size(), "requests of a network");
       require(idle[network.proven ? 1 : 0][n] == (network.requests == 0) && !idle[network.proven ? 0 : 1][n], "idle list of networks");
-      require(peek_network(t_, network.key) == n, "network not found by its key");
+      require(peek_network(t_, {queue_.hash_key(), network.key, 0}) == n, "network not found by its key");
     }
   }
 

@@ -75,6 +75,7 @@ struct MainConf {
   std::size_t memory = 0;                    // bytes of `fairway_store memory`
   ngx_array_t rooms{};                       // of RoomConf*
   ngx_array_t queues{};                      // of QueueConf*
+  void** http_loc_conf = nullptr;            // of http {} itself: while nginx merges, its context shows the one being merged
   ngx_shm_zone_t* zone = nullptr;            // of the rooms; nullptr when there is none
   bool any_location = false;                 // some location uses a room
   bool any_auto = false;                     // some location leaves the choice of rooms to the console

@@ -13,23 +13,22 @@ namespace fairway::ngx {
 
 namespace {
 
+void give_back(Turn& turn) noexcept {
+  delete_timer(&turn.event);
+  unpost(&turn.event);
+  if (turn.phase == Turn::Phase::running) {
+    turn.client->release(turn, upstream_outcome(turn));
+  } else if (turn.phase == Turn::Phase::ending) {
+    turn.client->release(turn, turn.outcome);
+  }
+}
+
 // The end of the request, whatever ended it: a waiting one leaves the queue, a running one gives its slot back.
 void turn_cleanup(void* data) noexcept {
   auto& turn = *static_cast<Turn*>(data);
-  delete_timer(&turn.event);
-  unpost(&turn.event);
-  switch (turn.phase) {
-    case Turn::Phase::waiting:
-      turn.client->cancel(turn);
-      break;
-    case Turn::Phase::running:
-      turn.client->release(turn, upstream_outcome(turn));
-      break;
-    case Turn::Phase::ending:
-      turn.client->release(turn, turn.outcome);
-      break;
-    default:
-      break;
+  give_back(turn);
+  if (turn.phase == Turn::Phase::waiting) {
+    turn.client->cancel(turn);
   }
   turn.task = Task{};
   if (turn.r != nullptr) {  // nginx forgets the chain before it writes the log
@@ -212,6 +211,10 @@ ngx_int_t start(ngx_http_request_t* r, Turn& turn, const QueueConf& conf, QueueC
   turn.event.handler = on_turn_event;
   turn.event.data = &turn;
   turn.event.log = r->connection->log;
+  turn.upstream = nullptr;
+  turn.finalize = nullptr;
+  turn.blocked = 0;
+  turn.blocked_since = 0;
   turn.arrival.keys = flow_keys(r, conf, client.hash_key());
   turn.arrival.cost_class = loc_conf(r)->cost_class;
   const bool body_first = body_comes_first(r);
@@ -328,9 +331,11 @@ ngx_int_t precontent_handler(ngx_http_request_t* r) noexcept {
     turn->task = Task{};
     return settle(*turn, rc);
   }
-  if (turn->phase == Turn::Phase::running) {  // redirected before any upstream ended: the slot is this request's already
+  if (turn->phase == Turn::Phase::running &&
+      turn->conf == conf->queue) {  // redirected before any upstream ended: the slot is its own already
     return settle(*turn, NGX_DECLINED);
   }
+  give_back(*turn);
   if (any_true(r, conf->queue->bypass)) {
     turn->has_status = true;
     turn->status = queue::Status::bypassed;

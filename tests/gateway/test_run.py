@@ -289,12 +289,15 @@ def test_sighup_takes_up_rotated_keys_and_keeps_everybody(running, origin):
 def test_workers_have_no_rights_and_reach_their_files(running, origin):
     """As root: the state folder and what is in it are root's, the workers are not root, and what they must write they can."""
     gateway = running(*upstream_of(origin), "--capacity", "1")
-    owners = {Path(f"/proc/{pid}").stat().st_uid for pid in workers(gateway)}
     room = (gateway.state / "work/room").stat()
-    assert owners == {room.st_uid}
+
+    def owners():
+        return {Path(f"/proc/{pid}").stat().st_uid for pid in workers(gateway)}
+
+    wait_until(lambda: owners() == {room.st_uid})  # a worker is born with the master's rights
     assert gateway.state.stat().st_uid == (gateway.state / "nginx.conf").stat().st_uid == (gateway.state / "keys").stat().st_uid == os.geteuid()
     if os.geteuid() == 0:
-        assert owners == {pwd.getpwnam("www-data").pw_uid}
+        assert room.st_uid == pwd.getpwnam("www-data").pw_uid
     Visitor(gateway.address, ROOM).page("/")
     gateway.end()
     assert list((gateway.state / "work/room").iterdir()), "the workers saved nothing"

@@ -5,15 +5,21 @@
 namespace fairway {
 namespace {
 
-constexpr std::string_view kBlank = " \t";
+// Plain loops: blanks are few, and every request of a visitor comes through here.
+constexpr bool is_blank(char c) noexcept {
+  return c == ' ' || c == '\t';
+}
 
 std::string_view without_leading_blanks(std::string_view text) noexcept {
-  return text.substr(std::min(text.find_first_not_of(kBlank), text.size()));
+  std::size_t blanks = 0;
+  while (blanks < text.size() && is_blank(text[blanks])) ++blanks;
+  return text.substr(blanks);
 }
 
 std::string_view trim(std::string_view text) noexcept {
   text = without_leading_blanks(text);
-  return text.substr(0, text.find_last_not_of(kBlank) + 1);
+  while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
+  return text;
 }
 
 bool is_ours(std::string_view name) noexcept {

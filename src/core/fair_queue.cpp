@@ -15,13 +15,12 @@ namespace {
 
 constexpr Nanos kChurnToken = kMillisecond;  // what an abandoned wait costs
 
-bool starts_at_once(const Tables& t, const Client& client, const FlowKeys& keys) noexcept {
+// `enrolled`: the records of the client already count the request.
+bool starts_at_once(const Tables& t, const Client& client, bool enrolled) noexcept {
   if (!slot_free(t)) return false;
   if (t.limits().order == Order::fifo) return t.heart().waiting_count == 0;
   if (client.inner != kNone && t.flows[client.inner].waiting_count != 0) return false;  // behind the others of its flow
-  const std::uint32_t own = client.session == kNone ? 0 : t.sessions[client.session].requests;
-  const bool alone = own == t.heart().waiting_count + t.levels[kRootLevel].running;
-  return lane_admits(t, {client.network, client.session, client.outer}, alone, keys.inner);
+  return lane_admits(t, {client.network, client.session, client.outer}, enrolled ? 1 : 0);
 }
 
 Nanos cost_of(const Outcome& outcome, Nanos held) noexcept {
@@ -50,7 +49,7 @@ Decision FairQueue::acquire(const Arrival& arrival, Nanos now) noexcept {
   step(now);
   Client client = identify(t_, arrival.keys);
   dispatch(t_);  // what time or a proof has opened goes to those who wait
-  const bool direct = starts_at_once(t_, client, arrival.keys);
+  const bool direct = starts_at_once(t_, client, false);
   if (!direct && t_.heart().waiting_count >= t_.limits().size && !make_room(client)) return refuse(arrival, client);
   return admit(arrival, client, direct);
 }
@@ -61,7 +60,7 @@ Decision FairQueue::admit(const Arrival& arrival, Client& client, bool direct) n
   const std::uint32_t index = new_request(t_, arrival, client);
   const Nanos debt = flow_debt(t_, client.outer);
   if (is_light(t_, {client.network, client.session, client.outer})) note_light_arrival(t_, arrival.keys.inner);
-  if (direct) {
+  if (direct || starts_at_once(t_, client, true)) {  // its records may tell less of it than those it was found by
     begin_running(t_, index, t_.now());
     count_status(Status::direct);
     count_grant(t_.requests[index]);

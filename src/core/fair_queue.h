@@ -75,7 +75,7 @@ class FairQueue {
   bool set_limits(const Limits& limits, Nanos now) noexcept;
   const Limits& limits() const noexcept { return t_.limits(); }
   const Capacity& capacity() const noexcept { return t_.head->capacity; }
-  // The secret for InnerKey::digest; the same for all processes, as long as the block lives.
+  // The secret for InnerKey::digest and FlowKeys; the same for all processes, as long as the block lives.
   const SipKey& hash_key() const noexcept { return t_.head->key; }
 
   // A request asks for a slot. It may evict another one, whose worker gets mail.

@@ -58,7 +58,7 @@ std::size_t FairQueue::top(TopBy by, bool sessions, std::span<FlowInfo> out) con
 }
 
 std::optional<FlowInfo> FairQueue::find(const FlowKeys& keys, bool session) const noexcept {
-  const std::uint32_t network = peek_network(t_, keys.outer);
+  const std::uint32_t network = peek_network(t_, keys);
   if (!session) return network == kNone ? std::nullopt : std::optional(network_info(t_, network));
   const std::uint32_t index = peek_session(t_, keys.inner, network);
   return index == kNone ? std::nullopt : std::optional(session_info(t_, index));

@@ -69,10 +69,15 @@ class InnerKey {
   std::array<std::uint8_t, kMaxHashedBytes> buffer_;  // only the first size_ bytes are ever read
 };
 
-// The two keys by which a fair queue knows a request.
+// The two keys by which a fair queue knows a request, with the hash that finds the first; to be made outside of any lock.
 struct FlowKeys {
+  FlowKeys() = default;
+  FlowKeys(const SipKey& key, const OuterKey& outer_key, std::uint64_t inner_digest) noexcept
+      : outer(outer_key), inner(inner_digest), outer_hash(siphash(key, &outer_key, sizeof outer_key)) {}
+
   OuterKey outer;
   std::uint64_t inner = 0;
+  std::uint64_t outer_hash = 0;
 };
 
 }  // namespace fairway

@@ -68,8 +68,10 @@ bool others_fit(const Tables& t) noexcept {
   return kept == 0 || t.heart().lane.others < t.limits().concurrency - kept;
 }
 
-bool is_alone(const Tables& t, std::uint32_t session) noexcept {
-  return session != kNone && t.sessions[session].requests == t.heart().waiting_count + t.levels[kRootLevel].running;
+// Whether nothing waits or runs but requests of this session.
+bool is_alone(const Tables& t, std::uint32_t session, std::uint32_t arriving) noexcept {
+  if (session == kNone) return false;
+  return t.sessions[session].requests - arriving == t.heart().waiting_count + t.levels[kRootLevel].running;
 }
 
 }  // namespace
@@ -82,17 +84,11 @@ bool is_light(const Tables& t, const Payer& payer) noexcept {
   return payer.network == kNone || light_group(t.networks[payer.network].young, now);
 }
 
-bool lane_admits(const Tables& t, const Payer& payer, bool alone, std::uint64_t key) noexcept {
+bool lane_admits(const Tables& t, const Payer& payer, std::uint32_t arriving) noexcept {
   if (others_fit(t) || is_light(t, payer)) return true;
   const Lane& lane = t.heart().lane;
-  const Nanos last = alone && lane.last_key == key ? lane.last_by_another : lane.last;
-  return t.now() - last >= kLaneHold;
-}
-
-bool lane_admits(const Tables& t, const Request& r) noexcept {
-  if (others_fit(t)) return true;
-  const bool alone = is_alone(t, r.session);
-  return lane_admits(t, {r.network, r.session, r.outer}, alone, alone ? t.sessions[r.session].digest : 0);
+  const bool by_itself = is_alone(t, payer.session, arriving) && lane.last_key == t.sessions[payer.session].digest;
+  return t.now() - (by_itself ? lane.last_by_another : lane.last) >= kLaneHold;
 }
 
 void note_light_arrival(Tables& t, std::uint64_t key) noexcept {

@@ -30,9 +30,9 @@ struct Payer {
 
 bool is_light(const Tables& t, const Payer& payer) noexcept;
 
-// Whether a request may take one of the free slots (there is one). `alone`: nothing waits or runs but requests of its own `key`.
-bool lane_admits(const Tables& t, const Payer& payer, bool alone, std::uint64_t key) noexcept;
-bool lane_admits(const Tables& t, const Request& waiting) noexcept;
+// Whether a request may take one of the free slots (there is one). `arriving`: how many requests of its session are counted in the
+// session's record but neither wait nor run yet.
+bool lane_admits(const Tables& t, const Payer& payer, std::uint32_t arriving = 0) noexcept;
 
 // A light request of `key` arrived (and was not refused).
 void note_light_arrival(Tables& t, std::uint64_t key) noexcept;

@@ -38,6 +38,7 @@ double pending(const Tables& t, const Level& level) noexcept {
 }  // namespace
 
 void advance(Tables& t, Level& level) noexcept {
+  if (level.at == t.now()) return;
   const double per_slot = pending(t, level);
   level.at = t.now();
   level.per_slot += static_cast<Nanos>(per_slot);

@@ -39,24 +39,11 @@ bool arrived_before(const Request& a, const Request& b) noexcept {
   return a.arrived != b.arrived ? a.arrived < b.arrived : a.number < b.number;
 }
 
-// The flows of a request with these records; outer or inner is kNone when it will only exist together with a record.
+// The flows of a request with these records; a network has one, a session only if there was room.
 Client place(const Tables& t, std::uint32_t network, std::uint32_t session) noexcept {
-  Client c{network, session, kNone, kNone};
-  const bool probation = t.limits().probation;
-  if (network == kNone) {
-    if (probation) c.outer = kRootBucket;
-  } else if (!t.networks[network].proven) {
-    c.outer = kRootBucket;
-    c.inner = t.network_flow(network);
-  } else {
-    c.outer = t.network_flow(network);
-    if (session != kNone && t.sessions[session].proven) {
-      c.inner = t.session_flow(session);
-    } else if (session != kNone || probation) {
-      c.inner = t.bucket_flow(network);
-    }
-  }
-  return c;
+  if (!t.networks[network].proven) return {network, session, kRootBucket, t.network_flow(network)};
+  const bool own = session != kNone && t.sessions[session].proven;
+  return {network, session, t.network_flow(network), own ? t.session_flow(session) : t.bucket_flow(network)};
 }
 
 void join_waiting(Tables& t, std::uint32_t index) noexcept {
@@ -158,12 +145,16 @@ bool came_back(const Tables& t, std::uint32_t finished) noexcept {
 }  // namespace
 
 Client identify(Tables& t, const FlowKeys& keys) noexcept {
-  const std::uint32_t n = find_network(t, keys.outer);
+  prefetch(t, keys);
+  const std::uint32_t n = find_network(t, keys);
   const std::uint32_t s = find_session(t, keys.inner, n);
   if (n != kNone && s != kNone) bind_session(t, s, n);
   if (n != kNone && !t.networks[n].proven && came_back(t, t.networks[n].finished)) prove_network(t, n);
   if (n != kNone && s != kNone && !t.sessions[s].proven && came_back(t, t.sessions[s].finished)) prove_session(t, s, n);
-  return place(t, n, s);
+  if (n == kNone) return {n, s, t.limits().probation ? kRootBucket : kNone, kNone};
+  Client client = place(t, n, s);
+  if (s == kNone && t.networks[n].proven && !t.limits().probation) client.inner = kNone;  // it will have its own
+  return client;
 }
 
 void enroll(Tables& t, const FlowKeys& keys, Client& client) noexcept {
@@ -171,7 +162,7 @@ void enroll(Tables& t, const FlowKeys& keys, Client& client) noexcept {
   std::uint32_t session = client.session;
   hold(t, network, session);
   if (network == kNone) {
-    network = add_network(t, keys.outer);
+    network = add_network(t, keys);
     hold(t, network, kNone);
     if (is_overflow(t, network)) {
       let_go(t, kNone, session);

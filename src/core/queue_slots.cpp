@@ -9,7 +9,8 @@ namespace fairway::queue {
 namespace {
 
 bool flow_admits(const Tables& t, std::uint32_t inner) noexcept {
-  return lane_admits(t, t.requests[t.flows[inner].waiting.first]);
+  const Request& first = t.requests[t.flows[inner].waiting.first];
+  return lane_admits(t, {first.network, first.session, first.outer});
 }
 
 bool any_flow_admits(const Tables& t, std::uint32_t level) noexcept {

@@ -33,7 +33,7 @@ inline constexpr std::uint32_t kRootBucket = 0;
 inline constexpr Nanos kNever = -(Nanos{1} << 62);  // a time before all times
 
 // One competitor of a level.
-struct Flow {
+struct alignas(64) Flow {
   Nanos settled = 0;          // cost charged and settled ÷ weight, on the scale of its level's clock
   Nanos idle_since = kNever;  // when its last request left
   List waiting;               // inner flows: requests, oldest first
@@ -46,7 +46,7 @@ struct Flow {
 };
 
 // A set of flows that share what their parent gets, and the virtual time their costs are compared with.
-struct Level {
+struct alignas(64) Level {
   Nanos clock = 0;            // virtual time, ns of slot time per weight
   Nanos at = 0;               // when the clock was last moved
   Nanos per_slot = 0;         // ∫ dt ÷ weights: how far one running request has moved the clock
@@ -69,7 +69,8 @@ struct Age {
   Link link;
 };
 
-struct Network {
+struct alignas(64) Network {
+  std::uint64_t hash = 0;  // of the key
   OuterKey key;
   bool used = false;  // false: in the free list
   bool proven = false;
@@ -85,7 +86,7 @@ struct Network {
   Meter young;        // its unproven and young keys together
 };
 
-struct Session {
+struct alignas(64) Session {
   std::uint64_t digest = 0;
   bool used = false;
   bool proven = false;
@@ -103,7 +104,7 @@ struct Session {
 
 enum class State : std::uint8_t { unused, waiting, granted, running, evicted };  // granted, evicted: its worker has not read the mail
 
-struct Request {
+struct alignas(64) Request {
   std::uint64_t token = 0;
   std::uint64_t cost_class = 0;
   std::uint64_t number = 0;  // order of arrival

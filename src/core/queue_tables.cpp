@@ -10,8 +10,8 @@ namespace {
 constexpr int kDebtorSearch = 64;  // proven records looked at for one without debt
 constexpr Nanos kReseed = 3600 * kSecond;
 
-std::uint32_t& network_chain(const Tables& t, const OuterKey& key) noexcept {
-  return t.network_heads[siphash(t.head->key, &key, sizeof key) & (chain_count(t.head->capacity.outer_flows) - 1)];
+std::uint32_t& network_chain(const Tables& t, std::uint64_t hash) noexcept {
+  return t.network_heads[hash & (chain_count(t.head->capacity.outer_flows) - 1)];
 }
 
 // The digest is a keyed hash already.
@@ -36,7 +36,7 @@ List& idle_list(Tables& t, const Session& s) noexcept {
 void drop_network(Tables& t, std::uint32_t index) noexcept {
   Network& n = t.networks[index];
   remove<&Age::link>(t.network_ages, idle_list(t, n), index);
-  unchain(t.networks, network_chain(t, n.key), index);
+  unchain(t.networks, network_chain(t, n.hash), index);
   n = Network{};
   n.next = t.heart().free_networks;
   t.heart().free_networks = index;
@@ -51,9 +51,9 @@ void drop_session(Tables& t, std::uint32_t index) noexcept {
   t.heart().free_sessions = index;
 }
 
-std::uint32_t overflow_of(const Tables& t, const OuterKey& key) noexcept {
-  const SipKey seed{t.head->key.k0 ^ static_cast<std::uint64_t>(t.now() / kReseed + 1), t.head->key.k1};
-  return t.head->capacity.outer_flows + static_cast<std::uint32_t>(siphash(seed, &key, sizeof key) % kOverflowNetworks);
+std::uint32_t overflow_of(const Tables& t, std::uint64_t hash) noexcept {
+  const SipKey seed{t.head->key.k0, static_cast<std::uint64_t>(t.now() / kReseed)};
+  return t.head->capacity.outer_flows + static_cast<std::uint32_t>(siphash(seed, &hash, sizeof hash) % kOverflowNetworks);
 }
 
 // Adds debt to a flow that others share; it never gets less than it has.
@@ -79,7 +79,7 @@ void drop_some_network(Tables& t) noexcept {
     const auto debt_of = [&t](std::uint32_t i) { return flow_debt(t, t.network_flow(i)); };
     victim = cheapest(t.network_ages, idle[1], debt_of);
     if (victim == kNone) return;
-    give_debt(t, t.network_flow(overflow_of(t, t.networks[victim].key)), debt_of(victim));
+    give_debt(t, t.network_flow(overflow_of(t, t.networks[victim].hash)), debt_of(victim));
   }
   drop_network(t, victim);
   ++t.head->totals.dropped_networks;
@@ -137,9 +137,28 @@ bool is_bound(const Tables& t, const Session& s) noexcept {
   return s.network != kNone && t.networks[s.network].serial == s.network_serial;
 }
 
-std::uint32_t peek_network(const Tables& t, const OuterKey& key) noexcept {
-  std::uint32_t index = network_chain(t, key);
-  while (index != kNone && t.networks[index].key != key) index = t.networks[index].next;
+void prefetch(const Tables& t, const FlowKeys& keys) noexcept {
+  const std::uint32_t& sessions = session_chain(t, keys.inner);
+  __builtin_prefetch(&sessions);
+  const std::uint32_t network = network_chain(t, keys.outer_hash);
+  const std::uint32_t session = sessions;
+  if (session != kNone) {
+    __builtin_prefetch(&t.sessions[session]);
+    __builtin_prefetch(&t.sessions[session].own);
+    __builtin_prefetch(&t.flows[t.session_flow(session)]);
+    __builtin_prefetch(&t.session_ages[session]);
+  }
+  if (network != kNone) {
+    __builtin_prefetch(&t.networks[network]);
+    __builtin_prefetch(&t.flows[t.network_flow(network)]);
+    __builtin_prefetch(&t.levels[t.network_level(network)]);
+    __builtin_prefetch(&t.network_ages[network]);
+  }
+}
+
+std::uint32_t peek_network(const Tables& t, const FlowKeys& keys) noexcept {
+  std::uint32_t index = network_chain(t, keys.outer_hash);
+  while (index != kNone && t.networks[index].key != keys.outer) index = t.networks[index].next;
   return index;
 }
 
@@ -152,8 +171,8 @@ std::uint32_t peek_session(const Tables& t, std::uint64_t digest, std::uint32_t 
   return index;
 }
 
-std::uint32_t find_network(Tables& t, const OuterKey& key) noexcept {
-  const std::uint32_t index = peek_network(t, key);
+std::uint32_t find_network(Tables& t, const FlowKeys& keys) noexcept {
+  const std::uint32_t index = peek_network(t, keys);
   if (index == kNone || !has_lapsed(t, t.networks[index])) return index;
   set_network_proven(t, index, false);
   t.networks[index].finished = 0;
@@ -171,15 +190,20 @@ std::uint32_t find_session(Tables& t, std::uint64_t digest, std::uint32_t networ
   return index;
 }
 
-std::uint32_t add_network(Tables& t, const OuterKey& key) noexcept {
+std::uint32_t add_network(Tables& t, const FlowKeys& keys) noexcept {
   if (t.heart().free_networks == kNone) drop_some_network(t);
   const std::uint32_t index = t.heart().free_networks;
-  if (index == kNone) return overflow_of(t, key);
+  if (index == kNone) return overflow_of(t, keys.outer_hash);
   t.heart().free_networks = t.networks[index].next;
 
   Network& n = t.networks[index];
-  n = Network{.key = key, .used = true, .proven = !t.limits().probation, .serial = ++t.head->serial, .last_used = t.now()};
-  std::uint32_t& chain = network_chain(t, key);
+  n = Network{.hash = keys.outer_hash,
+              .key = keys.outer,
+              .used = true,
+              .proven = !t.limits().probation,
+              .serial = ++t.head->serial,
+              .last_used = t.now()};
+  std::uint32_t& chain = network_chain(t, n.hash);
   n.next = chain;
   chain = index;
   push_back<&Age::link>(t.network_ages, idle_list(t, n), index);

@@ -15,19 +15,22 @@ inline constexpr Nanos kProofTtl = 3600 * kSecond;
 
 bool is_overflow(const Tables& t, std::uint32_t network) noexcept;
 
+// Asks for the memory that a request of these keys will touch, all at once: with full tables each piece is a miss of its own otherwise.
+void prefetch(const Tables& t, const FlowKeys& keys) noexcept;
+
 // The record, or kNone. A session belongs to its network: one of equal digest in another network is not found, one whose network was
 // dropped is.
-std::uint32_t peek_network(const Tables& t, const OuterKey& key) noexcept;
+std::uint32_t peek_network(const Tables& t, const FlowKeys& keys) noexcept;
 std::uint32_t peek_session(const Tables& t, std::uint64_t digest, std::uint32_t network) noexcept;
 // The same; proof that has run out is taken back.
-std::uint32_t find_network(Tables& t, const OuterKey& key) noexcept;
+std::uint32_t find_network(Tables& t, const FlowKeys& keys) noexcept;
 std::uint32_t find_session(Tables& t, std::uint64_t digest, std::uint32_t network) noexcept;
 
 // Whether the network that a session belonged to last still has its record.
 bool is_bound(const Tables& t, const Session& session) noexcept;
 
 // A new record, unproven under probation; may push out another one.
-std::uint32_t add_network(Tables& t, const OuterKey& key) noexcept;                          // an overflow record when all are busy
+std::uint32_t add_network(Tables& t, const FlowKeys& keys) noexcept;                         // an overflow record when all are busy
 std::uint32_t add_session(Tables& t, std::uint64_t digest, std::uint32_t network) noexcept;  // kNone when all are busy
 
 // Ties a session to the record that its network has now; its flow starts at the clock if that is another one than before.

@@ -61,9 +61,9 @@ State RoomState::release(const Operation& operation, It it, const Step& step) no
     return State::released;
   }
   if (!operation.has_claim() && operation.admitted == 0) return State::released;
-  if (!add(operation, Place::ended, operation.number, static_cast<std::int64_t>(version_ + 1))) return State::no_memory;
+  if (!add(operation, Place::ended, version_ + 1, static_cast<std::int64_t>(version_ + 1), step.now)) return State::no_memory;
   ++version_;
-  table_.find(operation.sid)->admitted = step.now;
+  if (operation.has_claim() && operation.admitted != 0 && operation.epoch != epoch_) ++back_;  // it was reserved a slot
   return State::released;
 }
 
@@ -71,49 +71,50 @@ State RoomState::release(const Operation& operation, It it, const Step& step) no
 State RoomState::extend(It it, const Step& step) noexcept {
   Micros expiry = step.now + step.settings.session_timeout;
   if (step.settings.session_max > 0) {
-    const Micros last = it->admitted + step.settings.session_max;
+    const Micros last = it->stamp + step.settings.session_max;
     if (last <= step.now) {
       end(it, step.now);
       return State::gone;
     }
     expiry = std::min(expiry, last);
   }
-  count(*it, -1);
-  it->claimed = true;
-  table_.modify(it, [expiry](Record& record) { record.when = expiry; });
-  count(*it, 1);
+  put(it, Place::inside, it->number, expiry, it->stamp, true);
   return kByRecord;
 }
 
 // A pass that this epoch does not know was let in by an earlier one, or by a gateway alone: its session is inside already.
 std::optional<State> RoomState::take_over(const Operation& operation, It it, const Step& step, bool& created) noexcept {
+  const Settings& settings = step.settings;
   const bool numbered = operation.has_claim();
+  const bool known = it != table_.end();
   if (numbered && operation.epoch == epoch_) return std::nullopt;
   if (cut_hits_pass(operation)) return State::gone;
-  if (inside_ >= std::uint64_t{step.settings.capacity} + step.settings.max_waiting) return std::nullopt;
-  const std::uint64_t number = numbered ? operation.number : draw_number(step.now);
-  if (it == table_.end()) {
-    if (!add(operation, Place::inside, number, step.now)) return State::no_memory;
-    it = table_.find(operation.sid);
-  } else {
-    move(it, Place::inside, number, step.now);
+  const Micros admitted = operation.admitted > 0 ? std::min(operation.admitted, step.now) : step.now;
+  if (settings.session_max > 0 && admitted + settings.session_max <= step.now) {
+    return known ? std::nullopt : std::optional(State::gone);
   }
-  it->admitted = operation.admitted > 0 ? std::min(operation.admitted, step.now) : step.now;
-  if (numbered) ++back_;
+  if (inside_ >= std::uint64_t{settings.capacity} + settings.max_waiting) return std::nullopt;
+  const std::uint64_t number = numbered ? operation.number : draw_number(step.now);
+  const bool was_back = known && it->place == Place::lost;  // it may have been counted before its slot ran out
+  if (known) {
+    put(it, Place::inside, number, step.now, admitted);
+  } else if (!add(operation, Place::inside, number, step.now, admitted)) {
+    return State::no_memory;
+  }
+  if (numbered && !was_back) ++back_;
   if (!numbered) last_number_ = number;
-  const State state = extend(it, step);
-  created = !numbered && state != State::gone;
-  return state;
+  created = !numbered;
+  return extend(known ? it : table_.find(operation.sid), step);
 }
 
 // Back into the line with the number of the token.
 State RoomState::rejoin(const Operation& operation, It it, const Step& step) noexcept {
   if (cut_hits_claim(operation)) return State::gone;
   if (it != table_.end()) {
-    move(it, Place::waiting, operation.number, step.now);
+    put(it, Place::waiting, operation.number, step.now, step.now);
     return kByRecord;
   }
-  return add(operation, Place::waiting, operation.number, step.now) ? kByRecord : State::no_memory;
+  return add(operation, Place::waiting, operation.number, step.now, step.now) ? kByRecord : State::no_memory;
 }
 
 void RoomState::promote(Step& step) noexcept {
@@ -128,7 +129,7 @@ void RoomState::promote(Step& step) noexcept {
     const It head = table_.project<0>(line.begin());
     if (cut_hits(*head)) {
       end(head, step.now);
-    } else if (head->called || head->when >= step.now || holding_on(step.now)) {
+    } else if (head->called || head->stamp >= step.now || holding_on(step.now)) {
       admit(head, head->number, head->called, step);
     } else {
       lose(head, step.now);
@@ -159,8 +160,8 @@ void RoomState::join(const Operation& operation, Answer& answer, const Step& ste
   }
   const std::uint64_t number = draw_number(step.now);
   if (it != table_.end()) {
-    move(it, Place::waiting, number, step.now);
-  } else if (!add(operation, Place::waiting, number, step.now)) {
+    put(it, Place::waiting, number, step.now, step.now);
+  } else if (!add(operation, Place::waiting, number, step.now, step.now)) {
     answer.state = State::no_memory;
     return;
   } else {
@@ -185,7 +186,7 @@ void RoomState::fill(const Operation& operation, Answer& answer, const Step& ste
   if (it->place == Place::inside) {
     answer.state = State::admitted;
     answer.expires = it->when;
-    answer.admitted_at = it->admitted;
+    answer.admitted_at = it->stamp;
     return;
   }
   constexpr Micros kLongestGap = 90'000'000;
@@ -196,7 +197,7 @@ void RoomState::fill(const Operation& operation, Answer& answer, const Step& ste
   answer.rank = recovering(step.now) ? 0 : rank;
   answer.interval = poll_interval(rank, settings.poll_min, settings.poll_max);
   const Micros due = step.now + std::max(2 * answer.interval, gap < kLongestGap ? std::min(gap + gap / 2, kLongestGap) : kLongestGap);
-  table_.modify(it, [due](Record& record) { record.when = due; });
+  due < it->when ? put(it, Place::waiting, it->number, due, due) : void(it->stamp = due);
 }
 
 }  // namespace fairway::room

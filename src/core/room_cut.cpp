@@ -14,21 +14,24 @@ bool covers(const Cut& cut, const Network& network) noexcept {
 }  // namespace
 
 bool RoomState::cut_hits(const Record& record) const noexcept {
+  if (cuts_kept_ == 0) return false;
   return std::any_of(cuts_.begin(), cuts_.end(), [&record](const ActiveCut& active) {
     const CutNotice& notice = active.notice;
     if (notice.version == 0 || !covers(notice.cut, record.network)) return false;
-    if (record.place == Place::inside) return record.admitted <= notice.at;
+    if (record.place == Place::inside) return record.stamp <= notice.at;
     return record.place == Place::waiting && notice.cut.line && record.number <= notice.number;
   });
 }
 
 bool RoomState::cut_hits_pass(const Operation& operation) const noexcept {
+  if (cuts_kept_ == 0) return false;
   return std::any_of(cuts_.begin(), cuts_.end(), [&operation](const ActiveCut& active) {
     return active.notice.version != 0 && covers(active.notice.cut, operation.network) && operation.admitted <= active.notice.at;
   });
 }
 
 bool RoomState::cut_hits_claim(const Operation& operation) const noexcept {
+  if (cuts_kept_ == 0) return false;
   return std::any_of(cuts_.begin(), cuts_.end(), [&operation](const ActiveCut& active) {
     return active.notice.version != 0 && active.notice.cut.line && covers(active.notice.cut, operation.network) &&
            operation.number <= active.notice.number;
@@ -49,6 +52,7 @@ CutStatus RoomState::cut(Micros wall, const Settings& settings, const Memory& me
   std::uint64_t id = 0;
   if (ActiveCut* active = free_cut(); active != nullptr) {
     id = ++version_;
+    cuts_kept_ += active->notice.version == 0;
     *active = ActiveCut{};
     active->notice = CutNotice{cut, step.now, last_number_, id};
     step.now = ++clock_;  // whoever is admitted from here on is later than the cut, also within its microsecond
@@ -73,11 +77,13 @@ CutStatus RoomState::status_of(std::uint64_t id) const noexcept {
 }
 
 void RoomState::sweep_cuts(Step& step) noexcept {
+  if (cuts_kept_ == 0) return;
   std::uint32_t budget = kWorkPerStep;
   for (ActiveCut& active : cuts_) {
     if (active.notice.version == 0) continue;
     if (active.done && active.notice.at + life_ <= step.now) {
       active = ActiveCut{};
+      --cuts_kept_;
     } else if (!active.done) {
       sweep_cut(active, step, budget);
       step.more_work = step.more_work || !active.done;

@@ -24,15 +24,17 @@ enum class Place : std::uint8_t { waiting, inside, lost, ended };
 
 struct Record {
   Sid sid;
+  // The place in line. Of a session that is gone its token is the memory; here stands what files it behind the others of its kind.
   std::uint64_t number = 0;
-  // waiting: due; inside: expiry; lost: when it was lost last; ended: the version of the room that ended it.
+  // What it is filed under in time. waiting: due or earlier; inside: expiry; lost: when last; ended: the version that ended it.
+  // A waiter's due moves with each poll, so it is not filed anew each time but when the earlier time comes up.
   std::int64_t when = 0;
-  mutable Micros admitted = 0;    // inside: when it was admitted; ended: when it was ended
+  mutable Micros stamp = 0;       // waiting: due; inside: when it was admitted; ended: when it was ended
   mutable Micros lost_since = 0;  // the first loss of the session; 0: none
   mutable Network network;        // last seen
   Place place : 4 = Place::waiting;
-  mutable bool claimed : 1 = false;  // inside: the visitor came for it; false: a grant
-  mutable bool called : 1 = false;   // is among the operations of the running call
+  bool claimed : 1 = false;         // inside: the visitor came for it; false: a grant
+  mutable bool called : 1 = false;  // is among the operations of the running call
 };
 
 // A key below all sids of its (place, value).
@@ -69,15 +71,25 @@ struct SidHash {
   }
 };
 
+struct SameSid {
+  bool operator()(const Sid& a, const Sid& b) const noexcept {
+    std::uint64_t left[2], right[2];
+    std::memcpy(left, a.bytes.data(), sizeof left);
+    std::memcpy(right, b.bytes.data(), sizeof right);
+    return left[0] == right[0] && left[1] == right[1];
+  }
+};
+
 struct BySid {};
 struct ByNumberTag {};
 struct ByTimeTag {};
 
 namespace mi = boost::multi_index;
-using Table = mi::multi_index_container<Record,
-                                        mi::indexed_by<mi::hashed_unique<mi::tag<BySid>, mi::member<Record, Sid, &Record::sid>, SidHash>,
-                                                       mi::ranked_unique<mi::tag<ByNumberTag>, mi::identity<Record>, ByNumber>,
-                                                       mi::ordered_unique<mi::tag<ByTimeTag>, mi::identity<Record>, ByTime>>,
-                                        ArenaAllocator<Record>>;
+using Table =
+    mi::multi_index_container<Record,
+                              mi::indexed_by<mi::hashed_unique<mi::tag<BySid>, mi::member<Record, Sid, &Record::sid>, SidHash, SameSid>,
+                                             mi::ranked_unique<mi::tag<ByNumberTag>, mi::identity<Record>, ByNumber>,
+                                             mi::ordered_unique<mi::tag<ByTimeTag>, mi::identity<Record>, ByTime>>,
+                              ArenaAllocator<Record>>;
 
 }  // namespace fairway::room

@@ -1,5 +1,6 @@
 // Epochs, recovery, and what falls due by itself.
 #include <algorithm>
+#include <limits>
 
 #include "core/room_state.h"
 
@@ -53,39 +54,47 @@ void RoomState::remember(const Step& step) noexcept {
 }
 
 void RoomState::sweep(Step& step) noexcept {
-  renew_life(step);
+  follow_settings(step);
+  if (step.now < idle_until_) return;
   sweep_marks(step);
-  if (holding_on(step.now)) return;
-  auto& times = table_.get<ByTimeTag>();
-  const Settings& settings = step.settings;
-  std::uint32_t budget = kWorkPerStep;
-  for (auto it = times.lower_bound(PlaceAt{Place::inside, 0}); it != times.end() && it->place == Place::inside && it->when <= step.now;
-       it = times.lower_bound(PlaceAt{Place::inside, 0})) {
-    if (budget-- == 0) {
-      step.more_work = true;
-      return;
-    }
-    const bool over = settings.session_max > 0 && it->admitted + settings.session_max <= step.now;
-    over ? end(table_.project<0>(it), step.now) : lose(table_.project<0>(it), step.now);
+  if (!holding_on(step.now)) {
+    std::uint32_t budget = kWorkPerStep;
+    sweep_slots(step, budget);
+    if (step.settings.mode != Mode::closed) sweep_line(step, budget);
   }
-  if (settings.mode == Mode::closed) return;
-  for (auto it = times.begin(); it != times.end() && it->place == Place::waiting && it->when + settings.abandon_timeout <= step.now;
-       it = times.begin()) {
-    if (budget-- == 0) {
-      step.more_work = true;
-      return;
-    }
-    lose(table_.project<0>(it), step.now);
-    ++abandoned_total_;
-  }
+  idle_until_ = next_deadline();
 }
 
-// Shorter settings shorten the life of marks only when the tokens of the longer ones have died out.
-void RoomState::renew_life(const Step& step) noexcept {
-  const Micros life = mark_life(step.settings);
-  if (life < life_ && step.now - life_seen_ <= life_) return;
-  life_ = life;
-  life_seen_ = step.now;
+void RoomState::sweep_slots(Step& step, std::uint32_t& budget) noexcept {
+  auto& times = table_.get<ByTimeTag>();
+  const Micros longest = step.settings.session_max;
+  while (true) {
+    const auto it = times.lower_bound(PlaceAt{Place::inside, 0});
+    if (it == times.end() || it->place != Place::inside || it->when > step.now) return;
+    if (budget == 0) break;
+    --budget;
+    const bool over = longest > 0 && it->stamp + longest <= step.now;
+    over ? end(table_.project<0>(it), step.now) : lose(table_.project<0>(it), step.now);
+  }
+  step.more_work = true;
+}
+
+// Drops the abandoned, and files those anew that asked in the meantime.
+void RoomState::sweep_line(Step& step, std::uint32_t& budget) noexcept {
+  auto& times = table_.get<ByTimeTag>();
+  while (true) {
+    const auto it = times.begin();
+    if (it == times.end() || it->place != Place::waiting || it->when + abandon_timeout_ > step.now) return;
+    if (budget == 0) break;
+    --budget;
+    if (it->stamp + abandon_timeout_ > step.now) {
+      put(table_.project<0>(it), Place::waiting, it->number, it->stamp, it->stamp);
+    } else {
+      lose(table_.project<0>(it), step.now);
+      ++abandoned_total_;
+    }
+  }
+  step.more_work = true;
 }
 
 void RoomState::sweep_marks(const Step& step) noexcept {
@@ -93,12 +102,31 @@ void RoomState::sweep_marks(const Step& step) noexcept {
   for (const Place place : {Place::lost, Place::ended}) {
     for (std::uint32_t budget = kWorkPerStep; budget > 0; --budget) {
       const auto it = times.lower_bound(PlaceAt{place, 0});
-      if (it == times.end() || it->place != place) break;
-      const Micros since = place == Place::lost ? it->when : it->admitted;
-      if (since + life_ > step.now) break;
+      if (it == times.end() || it->place != place || deadline(*it) > step.now) break;
       times.erase(it);
     }
   }
+}
+
+// Shorter settings shorten the life of marks only when the tokens of the longer ones have died out.
+void RoomState::follow_settings(const Step& step) noexcept {
+  if (abandon_timeout_ != step.settings.abandon_timeout) idle_until_ = 0;
+  abandon_timeout_ = step.settings.abandon_timeout;
+  const Micros life = mark_life(step.settings);
+  if (life < life_ && step.now - life_seen_ <= life_) return;
+  if (life_ != life) idle_until_ = 0;
+  life_ = life;
+  life_seen_ = step.now;
+}
+
+Micros RoomState::next_deadline() const noexcept {
+  Micros next = std::numeric_limits<Micros>::max();
+  const auto& times = table_.get<ByTimeTag>();
+  for (const Place place : {Place::waiting, Place::inside, Place::lost, Place::ended}) {
+    const auto it = times.lower_bound(PlaceAt{place, 0});
+    if (it != times.end() && it->place == place) next = std::min(next, deadline(*it));
+  }
+  return next;
 }
 
 }  // namespace fairway::room

@@ -74,51 +74,60 @@ void RoomState::count(const Record& record, int by) noexcept {
   if (record.place == Place::inside && !record.claimed) granted_ += change;
 }
 
-void RoomState::move(It it, Place place, std::uint64_t number, std::int64_t when) noexcept {
+// Puts a record somewhere else, or under another time. Needs no memory.
+void RoomState::put(It it, Place place, std::uint64_t number, std::int64_t when, Micros stamp, bool claimed) noexcept {
   count(*it, -1);
-  if (place != Place::inside) it->claimed = false;
-  table_.modify(it, [&](Record& record) {
+  table_.modify(it, [=](Record& record) {
     record.place = place;
     record.number = number;
     record.when = when;
+    record.stamp = stamp;
+    record.claimed = claimed;
   });
   count(*it, 1);
+  idle_until_ = std::min(idle_until_, deadline(*it));
+}
+
+// When something has to happen with a record that is not heard of.
+Micros RoomState::deadline(const Record& record) const noexcept {
+  switch (record.place) {
+    case Place::waiting:
+      return record.when + abandon_timeout_;
+    case Place::inside:
+      return record.when;
+    case Place::lost:
+      return record.when + life_;
+    default:
+      return record.stamp + life_;
+  }
 }
 
 void RoomState::end(It it, Micros now) noexcept {
-  it->admitted = now;
-  move(it, Place::ended, it->number, static_cast<std::int64_t>(++version_));
+  put(it, Place::ended, it->number, static_cast<std::int64_t>(++version_), now);
 }
 
 void RoomState::lose(It it, Micros now) noexcept {
   if (it->lost_since == 0) it->lost_since = now;
-  move(it, Place::lost, it->number, now);
+  put(it, Place::lost, static_cast<std::uint64_t>(now), now, now);
 }
 
 // Into the room: a caller has claimed its slot, anybody else holds a grant until it was due to ask, at least grant_timeout.
 void RoomState::admit(It it, std::uint64_t number, bool claimed, const Step& step) noexcept {
   const Settings& settings = step.settings;
-  Micros expiry = claimed ? step.now + settings.session_timeout : std::max(step.now + settings.grant_timeout, it->when);
+  Micros expiry = claimed ? step.now + settings.session_timeout : std::max(step.now + settings.grant_timeout, it->stamp);
   if (settings.session_max > 0) expiry = std::min(expiry, step.now + settings.session_max);
-  count(*it, -1);
-  table_.modify(it, [&](Record& record) {
-    record.place = Place::inside;
-    record.number = number;
-    record.when = expiry;
-    record.admitted = step.now;
-    record.claimed = claimed;
-  });
-  count(*it, 1);
+  put(it, Place::inside, number, expiry, step.now, claimed);
   ++admitted_total_;
   recent_.note(settings.rate, settings.rate_window, step.now);
 }
 
 // A new record; false when there is no memory for it.
-bool RoomState::add(const Operation& operation, Place place, std::uint64_t number, std::int64_t when) noexcept {
+bool RoomState::add(const Operation& operation, Place place, std::uint64_t number, std::int64_t when, Micros stamp) noexcept {
   Record record;
   record.sid = operation.sid;
   record.number = number;
   record.when = when;
+  record.stamp = stamp;
   record.network = operation.network;
   record.place = place;
   try {
@@ -127,6 +136,7 @@ bool RoomState::add(const Operation& operation, Place place, std::uint64_t numbe
     return false;
   }
   count(record, 1);
+  idle_until_ = std::min(idle_until_, deadline(record));
   return true;
 }
 
@@ -160,6 +170,9 @@ const char* RoomState::inconsistency() const {
     if (record.called) return "a record is marked as called outside of a call";
     if (record.place == Place::waiting && record.number > last_number_) return "a number above the last";
     const auto found = table_.get<BySid>().find(record.sid);
+    if (record.place == Place::waiting && record.stamp < record.when) return "a waiter is filed later than it is due";
+    if (record.place != Place::inside && record.claimed) return "claimed, but not inside";
+    if (deadline(record) < idle_until_) return "something falls due before it is looked for";
     if (found == table_.get<BySid>().end() || &*found != &record) return "a record is not found by its sid";
     ++seen;
   }

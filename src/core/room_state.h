@@ -14,9 +14,11 @@
 // Recovery starts when this epoch had none and the caller's epoch, or a claim's, is neither 0 nor its own. After that each claim
 //   raises the last number.
 // Reserve. remembered = the most any caller with an earlier epoch had inside; back = who was inside when the epoch began, plus
-//   passes of an earlier epoch taken over since. Reserved: max(0, remembered - back), until the start of recovery +
+//   passes of an earlier epoch taken over since, but for sessions known as lost (they may be counted already), plus passes of an
+//   earlier epoch released without having been taken over. Reserved: max(0, remembered - back), until the start of recovery +
 //   session_timeout. It counts against room for promotion and for direct entry.
-// Step 2 frees slots first, then drops waiters, 200 in all; then forgets at most 200 marks of each sort. A mark is kept for
+// Step 2 frees slots first, then drops waiters, 200 in all, and forgets at most 200 marks of each sort (of more, any 200). A mark is kept
+// for
 //   `life` after the last loss or the end: max(abandon_timeout, session_timeout) + return_grace + 60 s, or what that was under
 //   earlier settings until it has passed since they were last in force (their tokens are still about). The first loss stays with
 //   a session as long as it is in line or inside, and as long as its mark. Mode closed drops no waiter.
@@ -27,9 +29,10 @@
 //   3. ended: gone.
 //   4. inside: past session_max it is ended and gone; else claimed, expiry = min(now + session_timeout, admitted + session_max).
 //      An expired slot that was not freed yet is still inside. A poll is a call like others.
-//   5. heartbeat with another epoch or without number: hit by a cut (admitted <= cut): gone. Inside (reserved not counted) below
-//      capacity + max_waiting: taken over, also when lost too long; admitted = that of the pass, or now if absent or in the
-//      future; then as 4. No admission is counted. Without number it draws one (created).
+//   5. heartbeat with another epoch or without number; admitted = that of the pass, or now if absent or in the future. Hit by a
+//      cut (admitted <= cut): gone. Past session_max: gone if unknown here, else go on with 6. Inside (reserved not counted)
+//      below capacity + max_waiting: taken over, also when lost too long, then as 4; else go on with 6. No admission is counted.
+//      Without number it draws one (created).
 //   6. lost too long ago: gone.   7. in line: waits.
 //   8. a claim: hit by a cut of the line (number <= cut): gone; else into the line at that number, whatever max_waiting says.
 //   9. anything else is a newcomer for step 5, also a heartbeat, also one lost within the grace that shows no claim.
@@ -111,12 +114,13 @@ class RoomState {
   // room_state.cpp: the call, the clock, moving records
   Step begin(Micros wall, const Settings& settings, const Memory& memory, std::span<const Operation> operations) noexcept;
   Summary finish(const Step& step) noexcept;
-  void move(It it, Place place, std::uint64_t number, std::int64_t when) noexcept;
+  void put(It it, Place place, std::uint64_t number, std::int64_t when, Micros stamp, bool claimed = false) noexcept;
   void count(const Record& record, int by) noexcept;
+  Micros deadline(const Record& record) const noexcept;
   void end(It it, Micros now) noexcept;
   void lose(It it, Micros now) noexcept;
   void admit(It it, std::uint64_t number, bool claimed, const Step& step) noexcept;
-  bool add(const Operation& operation, Place place, std::uint64_t number, std::int64_t when) noexcept;
+  bool add(const Operation& operation, Place place, std::uint64_t number, std::int64_t when, Micros stamp) noexcept;
   bool recovering(Micros now) const noexcept { return now < recovery_until_; }
   bool holding_on(Micros now) const noexcept { return recovering(now) || now < keep_until_; }
   std::uint32_t reserved(Micros now) const noexcept;
@@ -129,8 +133,11 @@ class RoomState {
   void open_epoch(const Step& step) noexcept;
   void remember(const Step& step) noexcept;
   void sweep(Step& step) noexcept;
+  void sweep_slots(Step& step, std::uint32_t& budget) noexcept;
+  void sweep_line(Step& step, std::uint32_t& budget) noexcept;
   void sweep_marks(const Step& step) noexcept;
-  void renew_life(const Step& step) noexcept;
+  void follow_settings(const Step& step) noexcept;
+  Micros next_deadline() const noexcept;
 
   // room_call.cpp: the callers
   void note(const Operation& operation, Answer& answer, const Step& step) noexcept;
@@ -173,9 +180,12 @@ class RoomState {
   Micros reserve_until_ = 0;
   Micros life_ = 0;       // how long marks and cuts are kept
   Micros life_seen_ = 0;  // when settings last asked for that
+  Micros abandon_timeout_ = 0;
+  Micros idle_until_ = 0;  // nothing falls due before
 
   static constexpr std::size_t kMaxCuts = 16;
   std::array<ActiveCut, kMaxCuts> cuts_{};
+  std::uint32_t cuts_kept_ = 0;
 };
 
 inline constexpr std::uint32_t kWorkPerStep = 200;

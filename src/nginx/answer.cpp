@@ -19,14 +19,18 @@ std::string_view content_type(Form form) noexcept {
   return "text/plain; charset=utf-8";
 }
 
-// Starts a response of our own on a request whose headers nothing has touched yet.
-bool start(ngx_http_request_t* r, Visit& visit, ngx_uint_t status) noexcept {
+// Starts a response of our own on a request whose headers nothing has touched yet. Anything but NGX_OK is nginx's word on a body that
+// is none.
+ngx_int_t start(ngx_http_request_t* r, Visit& visit, ngx_uint_t status) noexcept {
+  r->expect_tested = 1;  // no 100-continue for a body that nobody reads
+  if (const ngx_int_t rc = ngx_http_discard_request_body(r); rc != NGX_OK) {
+    return rc;
+  }
   visit.own_answer = true;
   r->headers_out.status = status;
   r->disable_not_modified = 1;
   r->allow_ranges = 0;
-  r->expect_tested = 1;  // no 100-continue for a body that nobody reads
-  return ngx_http_discard_request_body(r) == NGX_OK;
+  return NGX_OK;
 }
 
 std::string_view number_text(ngx_http_request_t* r, std::uint64_t number) noexcept {
@@ -99,8 +103,8 @@ bool add_header(ngx_http_request_t* r, std::string_view name, std::string_view v
 }
 
 ngx_int_t send_body(ngx_http_request_t* r, Visit& visit, const Body& body) noexcept {
-  if (!start(r, visit, body.status)) {
-    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  if (const ngx_int_t rc = start(r, visit, body.status); rc != NGX_OK) {
+    return rc;
   }
   visit.html_policy = body.form == Form::html;
   r->headers_out.content_type = str(content_type(body.form));
@@ -129,8 +133,8 @@ ngx_int_t send_body(ngx_http_request_t* r, Visit& visit, const Body& body) noexc
 }
 
 ngx_int_t send_empty(ngx_http_request_t* r, Visit& visit, ngx_uint_t status) noexcept {
-  if (!start(r, visit, status)) {
-    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  if (const ngx_int_t rc = start(r, visit, status); rc != NGX_OK) {
+    return rc;
   }
   r->headers_out.content_length_n = 0;
   r->header_only = 1;

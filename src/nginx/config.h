@@ -107,7 +107,7 @@ struct LocConf {
 
 extern ngx_command_t commands[];
 void* create_main_conf(ngx_conf_t* cf) noexcept;
-char* init_main_conf(ngx_conf_t* cf, void* conf) noexcept;
+char* init_main_conf(ngx_conf_t* cf, void* data) noexcept;
 void* create_srv_conf(ngx_conf_t* cf) noexcept;
 void* create_loc_conf(ngx_conf_t* cf) noexcept;
 char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;

@@ -246,7 +246,7 @@ char* init_main_conf(ngx_conf_t* cf, void* data) noexcept {
     conf.state = str("/var/lib/fairway");
   }
   if (conf.keys_file.data == nullptr) {
-    conf.keys_file = joined(cf->pool, view(conf.state), "/keys", std::string_view("", 1));  // NUL-terminated, as nginx's paths are
+    conf.keys_file = joined(cf->pool, view(conf.state), "/keys", std::string_view("\0", 1));  // NUL-terminated, as nginx's paths are
     if (conf.keys_file.data == nullptr) {
       return conf_error;
     }

@@ -18,11 +18,14 @@ constexpr std::uint32_t kRetryClosed = 60;
 
 }  // namespace
 
-void end_session(Worker& worker, const RoomConf& room, const Sid& sid) noexcept {
-  worker.end_session(room, sid);
+void end_session(Worker& worker, const RoomConf& room, const Token& token) noexcept {
+  worker.end_session(room, token.sid);
   room::Operation operation;
   operation.kind = room::Kind::release;
-  operation.sid = sid;
+  operation.sid = token.sid;
+  operation.epoch = token.epoch;
+  operation.number = token.number;
+  operation.admitted = token.admitted * kSecond;
   room::Answer answer;
   worker.call(room, {&operation, 1}, {&answer, 1});
 }
@@ -32,7 +35,7 @@ Verdict Gate::decide() noexcept {
     return settle(Verdict::Action::through, Outcome::bypassed);
   }
   if (shown_.pass) {
-    name(shown_.pass_token.sid);
+    name(shown_.pass_token);
     if (young(shown_.pass_token) || is_subresource()) {
       return settle(Verdict::Action::through, Outcome::pass);
     }
@@ -46,20 +49,20 @@ Verdict Gate::decide() noexcept {
   if (shown_.pass) {
     return heartbeat();
   }
-  return shown_.ticket ? enter() : newcomer();
+  return has_ticket() ? enter() : newcomer();
 }
 
 Reply Gate::status() noexcept {
   Verdict verdict;
   if (shown_.pass && young(shown_.pass_token)) {
-    name(shown_.pass_token.sid);
+    name(shown_.pass_token);
     return simple(page::Kind::waiting, "admitted", 0);
   }
-  if (!shown_.pass && !shown_.ticket) {
+  if (!shows_token()) {
     return simple(page::Kind::waiting, "unknown", 1);
   }
   const Token& token = shown_.pass ? shown_.pass_token : shown_.ticket_token;
-  name(token.sid);
+  name(token);
   if (!shown_.pass && !worker_.allow_poll(room_, token.sid)) {
     return busy(token, kRetryTooOften).reply;
   }
@@ -73,10 +76,10 @@ Reply Gate::status() noexcept {
 
 bool Gate::leave() noexcept {
   if (shown_.pass) {
-    ngx::end_session(worker_, room_, shown_.pass_token.sid);
+    ngx::end_session(worker_, room_, shown_.pass_token);
   }
-  if (shown_.ticket && (!shown_.pass || shown_.ticket_token.sid != shown_.pass_token.sid)) {
-    ngx::end_session(worker_, room_, shown_.ticket_token.sid);
+  if (has_ticket() && (!shown_.pass || shown_.ticket_token.sid != shown_.pass_token.sid)) {
+    ngx::end_session(worker_, room_, shown_.ticket_token);
   }
   return shows_token();
 }
@@ -93,7 +96,7 @@ Verdict Gate::heartbeat() noexcept {
       return settle(Verdict::Action::through, Outcome::refreshed);
     case room::State::gone:
     case room::State::unknown:
-      return shown_.ticket && shown_.ticket_token.sid != pass.sid ? enter() : newcomer();
+      return has_ticket() && shown_.ticket_token.sid != pass.sid ? enter() : newcomer();
     default:
       return act_on(answer, pass);
   }
@@ -101,7 +104,7 @@ Verdict Gate::heartbeat() noexcept {
 
 Verdict Gate::enter() noexcept {
   const Token token = shown_.ticket_token;
-  name(token.sid);
+  name(token);
   if (!worker_.allow_poll(room_, token.sid)) {
     return busy(token, kRetryTooOften);
   }
@@ -121,8 +124,9 @@ Verdict Gate::enter() noexcept {
 
 // The room is open: everybody comes in, counted as inside even above capacity; whom the store has no room for comes in uncounted.
 Verdict Gate::enter_open() noexcept {
+  const bool known = shows_token();
   Token token = shown_.pass ? shown_.pass_token : shown_.ticket_token;
-  if (!shows_token() && !worker_.random(token.sid.bytes.data(), token.sid.bytes.size())) {
+  if (!known && !worker_.random(token.sid.bytes.data(), token.sid.bytes.size())) {
     return settle(Verdict::Action::through, Outcome::open);
   }
   room::Answer answer = ask(operation(shown_.pass ? room::Kind::heartbeat : room::Kind::enter, token));
@@ -132,7 +136,7 @@ Verdict Gate::enter_open() noexcept {
       answer = ask(operation(room::Kind::enter, token));
     }
   }
-  name(token.sid);
+  name(token);
   if (answer.state == room::State::admitted) {
     give_pass(token.sid, answer);
   }
@@ -141,13 +145,13 @@ Verdict Gate::enter_open() noexcept {
 
 // No valid token: no state is made anywhere, but the next request can show a ticket.
 Verdict Gate::newcomer() noexcept {
-  Sid sid;
-  if (!worker_.random(sid.bytes.data(), sid.bytes.size())) {
+  Token token;
+  if (!worker_.random(token.sid.bytes.data(), token.sid.bytes.size())) {
     return {Verdict::Action::failed, {}};
   }
-  name(sid);
+  name(token);
   visit_.pass = {};
-  give_ticket(sid, 0, 0);
+  give_ticket(token.sid, 0, 0);
   if (is_page_request(visit_) && is_read(r_)) {
     return settle(Verdict::Action::redirect_to_check, Outcome::fresh);
   }
@@ -214,9 +218,9 @@ Verdict Gate::settle(Verdict::Action action, Outcome outcome, const Reply& reply
   return {action, reply};
 }
 
-void Gate::name(const Sid& sid) noexcept {
-  visit_.has_sid = true;
-  visit_.sid = sid;
+void Gate::name(const Token& token) noexcept {
+  visit_.named = true;
+  visit_.session = token;
 }
 
 std::uint32_t Gate::jitter(std::uint32_t seconds) noexcept {

@@ -44,11 +44,11 @@ ngx_int_t rank(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_
 
 ngx_int_t session(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t) noexcept {
   const Visit* visit = find_visit(r);
-  if (visit == nullptr || !visit->has_sid) {
+  if (visit == nullptr || !visit->named) {
     return set_text(r, value, "-");
   }
   char hex[32];
-  visit->sid.to_hex(hex);
+  visit->session.sid.to_hex(hex);
   return set_text(r, value, {hex, sizeof(hex)});
 }
 

@@ -35,8 +35,8 @@ struct Visit {
   bool html_policy = false;  // … and a page: it carries the pages' Content-Security-Policy
   bool custom_page = false;  // … made from the site's own template
   bool sent = false;         // the header filter did its part
-  bool has_sid = false;
-  Sid sid;
+  bool named = false;        // `session` is known
+  Token session;             // the token that names the session: shown or given out
   std::uint64_t rank = 0;
 
   // Tokens to hand out, as text in the pool; empty: none. `…_age`: remaining life in seconds.

@@ -197,7 +197,7 @@ FlowKeys Simulation::keys_of(SessionState& s) {
     s.key = random_();
     s.sent_with_key = 1;
   }
-  return {network_key(s.network), s.key};
+  return {queue_->hash_key(), network_key(s.network), s.key};
 }
 
 void Simulation::send(std::uint32_t index) {

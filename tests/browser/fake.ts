@@ -20,6 +20,7 @@ export class Fake implements Gateway {
   inside = false;
   reply: Reply | "broken" | null = null; // instead of the usual answer of the status endpoint
   hold: Promise<void> = Promise.resolve(); // page requests wait for it
+  holdStatus: Promise<void> = Promise.resolve(); // so do answers of the status endpoint
   readonly asked: string[] = []; // "GET /path", in order
   url = "";
   private readonly server: Server;
@@ -64,7 +65,10 @@ export class Fake implements Gateway {
     const path = request.url ?? "/";
     this.asked.push(`${request.method} ${path}`);
     response.setHeader("Cache-Control", "no-store");
-    if (path === `/__fairway/${room}/status`) return this.status(request, response);
+    if (path === `/__fairway/${room}/status`) {
+      await this.holdStatus;
+      return this.status(request, response);
+    }
     if (path === `/__fairway/${room}/leave`) {
       this.kind = "left";
       response.writeHead(303, { Location: `/__fairway/${room}/left` }).end();

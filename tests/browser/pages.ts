@@ -6,7 +6,7 @@ import { kinds, type Pages } from "../../web/waiting/pages.ts";
 import { languages, words } from "../../web/waiting/words/all.ts";
 import { contrasts } from "./contrast.ts";
 import { Fake } from "./fake.ts";
-import { rankIs, Visitor } from "./scenarios.ts";
+import { pretendHidden, rankIs, Visitor } from "./scenarios.ts";
 
 // A page whose clock stands still but for `untilAsked`.
 interface Stopped {
@@ -15,8 +15,9 @@ interface Stopped {
   untilAsked: (times: number) => Promise<number>; // lets the clock run until it has asked `times` more; the ms that passed on it
 }
 
-async function stop(visitor: Visitor, url: string): Promise<Stopped> {
+async function stop(visitor: Visitor, url: string, init = ""): Promise<Stopped> {
   const page = await visitor.tab("about:blank");
+  await page.addInitScript(init);
   let asked = 0;
   let answered = 0;
   const isQuestion = (request: Request) => request.url().endsWith("/status");
@@ -120,13 +121,13 @@ export function pageTests(browser: () => Browser, pages: () => Pages): void {
   fakeTest("a lost place is looked for by one reload, and a page never spins", async (fake) => {
     fake.place.retry_after = 1;
     fake.state = "unknown";
-    const { visitor, page, untilAsked } = await stopped(fake);
-    await untilAsked(1);
-    await page.waitForTimeout(300);
-    await page.clock.runFor(60_000);
-    await page.waitForTimeout(300);
-    await page.clock.runFor(60_000);
-    assert.ok(fake.count("GET /") >= 2 && fake.count("GET /") <= 4, `${fake.count("GET /")} loads in two minutes`);
+    const { visitor, page } = await stopped(fake);
+    for (let second = 0; second < 40; ++second) {
+      await page.clock.runFor(1000);
+      await page.waitForTimeout(50); // for the answer, and for a reload
+      await page.waitForLoadState();
+    }
+    assert.ok(fake.count("GET /") >= 2 && fake.count("GET /") <= 4, `${fake.count("GET /")} loads in 40 s`);
     await visitor.go();
   });
 
@@ -184,6 +185,57 @@ export function pageTests(browser: () => Browser, pages: () => Pages): void {
       assert.equal(fake.count("GET /"), before + 1, kind);
       await visitor.go();
     }
+  });
+
+  fakeTest("one question at a time, however often the tab comes to the front", async (fake) => {
+    fake.place.retry_after = 5;
+    const { visitor, page, untilAsked } = await stopped(fake);
+    let release = () => {};
+    fake.holdStatus = new Promise((done) => (release = done));
+    for (let i = 0; i < 8; ++i) {
+      await pretendHidden(page, true);
+      await pretendHidden(page, false);
+      await page.clock.runFor(1000);
+    }
+    assert.equal(fake.statusCount(), 1);
+    release();
+    await untilAsked(1);
+    assert.equal(fake.statusCount(), 2);
+    await visitor.go();
+  });
+
+  fakeTest("a page that is only being prepared does not ask, and asks at once when it is shown", async (fake) => {
+    fake.place.retry_after = 5;
+    const visitor = await Visitor.come(browser());
+    const { page } = await stop(visitor, fake.url, "Object.defineProperty(document, 'prerendering', { configurable: true, get: () => true })");
+    await page.clock.runFor(60_000);
+    assert.equal(fake.statusCount(), 0);
+    fake.place.rank = 7;
+    await page.evaluate(() => document.dispatchEvent(new Event("prerenderingchange")));
+    await page.clock.runFor(1);
+    await rankIs(page, "7");
+    assert.equal(fake.statusCount(), 1);
+    await visitor.go();
+  });
+
+  fakeTest("what one tab hears the others know, and leaving in one ends the others", async (fake) => {
+    fake.place.retry_after = 5;
+    const visitor = await Visitor.come(browser());
+    const first = await stop(visitor, fake.url);
+    const others = [await stop(visitor, fake.url), await stop(visitor, fake.url)];
+    fake.place.rank = 1000;
+    await first.untilAsked(1);
+    for (const { page } of others) await rankIs(page, "1,000");
+    assert.equal(fake.statusCount(), 1);
+    await first.page.getByText(words.en.leave, { exact: true }).click();
+    await first.page.getByRole("button", { name: words.en.leaveConfirm }).click();
+    for (const { page } of others) {
+      await page.locator(".note.lost").waitFor();
+      await page.clock.runFor(60_000);
+      await page.locator(".note.lost").waitFor();
+    }
+    assert.equal(fake.statusCount(), 1);
+    await visitor.go();
   });
 
   fakeTest("every page fits a phone of 320 px and has enough contrast, in light and dark", async (fake) => {

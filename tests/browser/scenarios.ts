@@ -139,7 +139,8 @@ export function scenarios(name: string, browser: () => Browser, make: () => Prom
     const visitor = await come();
     const page = await visitor.tab(gateway.url);
     await rankIs(page, "2");
-    await page.clock.install(); // from here on no timer of the page fires by itself
+    await page.clock.install();
+    await page.clock.pauseAt(Date.now() + 1000); // from here on no timer of the page fires by itself
     await page.reload();
     await rankIs(page, "2");
     await gateway.advance();

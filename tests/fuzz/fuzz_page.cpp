@@ -2,45 +2,37 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <string>
 #include <string_view>
 
+#include "check.h"
 #include "page/page.h"
 
-namespace {
-
 using namespace fairway::page;
-
-void require(bool holds) {
-  if (!holds) std::abort();
-}
-
-}  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (size == 0) return 0;
   const auto language = static_cast<Language>(data[0] % kLanguages);
   const std::string_view text(reinterpret_cast<const char*>(data) + 1, size - 1);
-  require(static_cast<std::size_t>(choose_language(text)) < kLanguages);
+  FUZZ_CHECK(static_cast<std::size_t>(choose_language(text)) < kLanguages);
 
   Values values;
   values.room = values.status_url = values.leave_url = values.retry_url = values.message = text;
   values.rank = size;
   std::string out;
   Template("{{room}}{{status_url}}{{leave_url}}{{retry_url}}{{message}}{{json}}").render(values, language, out);
-  require(out.find_first_of("<>\"'") == std::string::npos);
+  FUZZ_CHECK(out.find_first_of("<>\"'") == std::string::npos);
 
   // A template without a place of ours comes out as it went in; otherwise all text outside of places does.
   Values empty;
   out.clear();
   Template(text).render(empty, language, out);
-  if (text.find("{{") == std::string_view::npos) require(out == text);
+  if (text.find("{{") == std::string_view::npos) FUZZ_CHECK(out == text);
 
   // The message changes no page but in its place: the same tags are there.
   std::string with, without;
   builtin(Kind::waiting, language).render(values, language, with);
   builtin(Kind::waiting, language).render(empty, language, without);
-  require(std::count(with.begin(), with.end(), '<') == std::count(without.begin(), without.end(), '<'));
+  FUZZ_CHECK(std::count(with.begin(), with.end(), '<') == std::count(without.begin(), without.end(), '<'));
   return 0;
 }

@@ -265,6 +265,20 @@ def test_each_location_has_its_own_room(gateway, origin):
     assert (samples.get("fairway_room_waiting", room="shut"), samples.get("fairway_room_inside", room="ample")) == (1, 1)
 
 
+def test_a_page_of_the_site(make_gateway):
+    running = make_gateway(f"{SERVER} waiting_room sale {{ capacity 0; page own.html; message 'Grüße <b>'; page_status 202; }}")
+    file = running.prefix / "own.html"  # relative: beside the configuration
+    file.write_text("<title>{{rank}}</title><p>{{room}} {{message}} {{other}}")
+    running.start()
+    visitor = Visitor(running.address)
+    answer = visitor.page()
+    assert (answer.status, answer.text) == (202, "<title>1</title><p>sale Grüße &lt;b&gt; {{other}}")
+    file.write_text("<p>new {{rank}}")
+    assert visitor.page().text.startswith("<title>")  # read with the configuration, not with each request
+    running.reload()
+    assert visitor.page().text == "<p>new 1"
+
+
 def test_zone_too_small_is_a_warning(make_gateway):
     rooms = "waiting_room sale { capacity 1000; max_waiting 99000; } waiting_room other { capacity 100000; max_waiting 0; }"
     http = rooms + "server { listen @LISTEN@; waiting_room sale; location /o { waiting_room other; } }"

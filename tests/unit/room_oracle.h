@@ -56,7 +56,8 @@ class Oracle {
   static std::vector<Seen> look(const RoomState& state) {
     std::vector<Seen> seen;
     for (const Record& r : state.table().get<ByNumberTag>()) {
-      seen.push_back(Seen{id_of(r.sid), r.place, r.claimed, r.number, r.when, r.admitted, r.lost_since});
+      const std::int64_t when = r.place == Place::waiting ? r.stamp : r.when;
+      seen.push_back(Seen{id_of(r.sid), r.place, r.claimed, r.number, when, r.stamp, r.lost_since});
     }
     std::sort(seen.begin(), seen.end(), [](const Seen& a, const Seen& b) { return a.id < b.id; });
     return seen;

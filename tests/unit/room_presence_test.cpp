@@ -196,7 +196,7 @@ TEST(RoomPresence, OldInsidersCannotStarveANewcomer) {
   const Micros give_up = room.now + 60 * kMinute;
   while (room.poll(newcomer).state != State::admitted) {
     ASSERT_LT(room.now, give_up);
-    if (room.state().table().find(old.sid)->place != Place::inside) room.enter(old);
+    if (!room.inside(old)) room.enter(old);
     room.now += 20 * kSecond;
   }
   EXPECT_LE(room.now, kStart + 2 * room.settings.session_timeout + room.settings.return_grace);
@@ -248,7 +248,7 @@ TEST(RoomPresence, ReleaseOfATicketThatNeverJoinedKeepsNothing) {
   Room room(settings_of(1));
   Visitor stranger = room.visitor(1);
   EXPECT_EQ(room.release(stranger).state, State::released);
-  EXPECT_TRUE(room.state().table().empty());
+  EXPECT_TRUE(room.empty());
 }
 
 TEST(RoomPresence, MarksAreForgottenWhenTheirTokensArePastUse) {
@@ -260,7 +260,7 @@ TEST(RoomPresence, MarksAreForgottenWhenTheirTokensArePastUse) {
   EXPECT_EQ(room.enter(crowd[0]).state, State::gone);
   room.now += 1;
   room.tick();
-  EXPECT_TRUE(room.state().table().empty());
+  EXPECT_TRUE(room.empty());
 }
 
 TEST(RoomPresence, CountersAddUp) {  // case 7

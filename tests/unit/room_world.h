@@ -28,7 +28,7 @@ struct Person {
   Micros pass_until = 0;  // an expired pass counts as a ticket until then
   bool ended = false;
   std::uint64_t ended_life = 0;
-  std::uint64_t pass_life = 0;
+  std::uint64_t pass_life = 0, ticket_life = 0;
 };
 
 class World {
@@ -247,7 +247,7 @@ inline void World::add_operation() {
   const std::size_t who = choices_.below(people_.size());
   Person& p = people_[who];
   // The gateway's own list of ended sessions survives the store; a store that lost nothing must know by itself.
-  if (p.ended && p.ended_life != life_) newborn(p);
+  if (p.ended && (p.ended_life != life_ || p.ticket_life != life_)) newborn(p);
   who_.push_back(who);
   choices_.one_in(16) ? add_replay(p) : add_return(p);
 }
@@ -344,14 +344,16 @@ inline std::string World::take(Person& p, const Operation& op, const Answer& ans
   if (answer.state == State::released) {
     p.ended = op.has_claim() || op.admitted != 0;
     p.ended_life = life_;
-  } else if (answer.state == State::gone && !choices_.one_in(4)) {
-    newborn(p);
+  } else if (answer.state == State::gone) {
+    p.pass_life = ~std::uint64_t{0};
+    if (!choices_.one_in(4)) newborn(p);
   } else if (placed) {
     p.earlier = p.now;
     p.earlier_until = p.ticket_until;
     p.now.epoch = answer.epoch;
     p.now.number = answer.number;
     p.now.issued = summary_.now;
+    p.ticket_life = life_;
     p.ticket_until = summary_.now + settings_.abandon_timeout + settings_.return_grace;
     if (answer.state == State::admitted) {
       p.now.admitted = answer.admitted_at;

@@ -33,7 +33,7 @@ async function bundle(name: string): Promise<string> {
     minify: true,
     write: false,
     format: "iife",
-    target: name.endsWith(".css") ? ["chrome87", "firefox78", "safari14"] : ["es2020"],
+    target: name.endsWith(".css") ? ["chrome66", "firefox60", "safari12"] : "es2018", // old phones wait in line too
     logLevel: "warning",
   });
   const text = result.outputFiles[0]?.text.trim() ?? "";

@@ -24,12 +24,12 @@ export function viewOf(page: HTMLElement) {
   const language = document.documentElement.lang;
   const own = navigator.languages.find((wanted) => wanted.startsWith(language)) ?? language; // 14:03 in London, 2:03 PM in New York
   const number = new Intl.NumberFormat(language);
-  const time = new Intl.DateTimeFormat(own, { timeStyle: "medium" });
+  const time = new Intl.DateTimeFormat(own, { hour: "numeric", minute: "2-digit", second: "2-digit" });
   let said: Said | null = null;
 
   find("ring").removeAttribute("aria-hidden");
   find("ring").setAttribute("role", "progressbar");
-  find("ring").setAttribute("aria-labelledby", "heading");
+  find("ring").setAttribute("aria-labelledby", "place");
 
   function speak(line: Line, now: number, place: string): void {
     const current = note(line, now);
@@ -53,6 +53,7 @@ export function viewOf(page: HTMLElement) {
     const flags = ["live", note(line, now), message ? "" : "silent", rank === null ? "unranked" : rank < longRank ? "" : "long"];
     page.className = flags.filter(Boolean).join(" ");
     draw(progress(line));
+    find("ring").setAttribute("aria-valuetext", place);
     speak(line, now, fill(say.spoken, { rank: place, eta: wait }));
   }
 

@@ -27,6 +27,7 @@ struct Person {
   Micros ticket_until = 0, earlier_until = 0;
   Micros pass_until = 0;                              // an expired pass counts as a ticket until then
   std::uint64_t ticket_life = 0, pass_life = kNever;  // in which life of the store they were written
+  bool refused = false;                               // the pass was; it is not expected to hold any more
   bool ended = false;
   std::uint64_t ended_life = 0;
   bool plain = true;  // always shows its newest tokens
@@ -50,7 +51,7 @@ class Crowd {
   std::string take(std::span<const Answer> answers, const Summary& summary, const Settings& settings, Tally& tally);
   void store_lost_writes() noexcept { ++life_; }
   void everybody_was_cut() noexcept {
-    for (Person& p : people_) p.pass_life = Person::kNever;
+    for (Person& p : people_) p.refused = true;
   }
 
   std::span<const Operation> operations() const noexcept { return operations_; }
@@ -90,7 +91,8 @@ inline void Crowd::ask(std::uint64_t count, Micros now, const Settings& settings
   for (std::uint64_t i = 0; i < count; ++i) {
     Person& p = people_[choices_.below(people_.size())];
     // The gateway's own list of ended sessions survives the store; a store that lost nothing must know by itself.
-    if (p.ended && (p.ended_life != life_ || p.ticket_life != life_)) newborn(p);
+    const bool known = p.ended_life == life_ && p.ticket_life == life_ && (p.pass_life == life_ || p.pass_life == Person::kNever);
+    if (p.ended && !known) newborn(p);
     who_.push_back(&p);
     choices_.one_in(16) ? replay(p) : return_as(p);
     // No gateway lets a pass through that is past session_max.
@@ -154,7 +156,7 @@ inline std::string Crowd::check(const Person& p, const Operation& op, const Answ
   const bool newest = op.epoch == p.now.epoch && op.number == p.now.number;
   if (placed && p.plain && newest && op.has_claim() && answer.number != op.number) return "somebody came back to another number";
   const bool holds = op.kind == Kind::heartbeat && p.pass_life == life_ && newest && op.admitted == p.now.admitted &&
-                     p.now.expires > summary.now && !p.ended;
+                     p.now.expires > summary.now && !p.ended && !p.refused;
   const bool over = settings.session_max > 0 && p.now.admitted + settings.session_max <= summary.now;
   if (holds && !over && !asked_again(op.sid) && answer.state != State::admitted) return "a pass was refused before it expired";
   return "";
@@ -186,7 +188,7 @@ inline void Crowd::carry(Person& p, const Operation& op, const Answer& answer, M
     return;
   }
   if (answer.state == State::gone) {
-    p.pass_life = Person::kNever;
+    p.refused = true;
     if (!choices_.one_in(4)) newborn(p);
     return;
   }
@@ -203,6 +205,7 @@ inline void Crowd::carry(Person& p, const Operation& op, const Answer& answer, M
   p.now.expires = answer.expires;
   p.pass_until = answer.expires + settings.return_grace;
   p.pass_life = life_;
+  p.refused = false;
 }
 
 }  // namespace fairway::room::test

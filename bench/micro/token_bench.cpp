@@ -51,7 +51,7 @@ TokenContext context_of(const Token& token) {
 void token_write(benchmark::State& state) {
   const Token token = token_of(TokenKind::pass, 1);
   std::array<char, kMaxTokenSize> out;
-  for (auto _ : state) benchmark::DoNotOptimize(write_token(keys(), "sale", token, out));
+  while (state.KeepRunning()) benchmark::DoNotOptimize(write_token(keys(), "sale", token, out));
 }
 BENCHMARK(token_write);
 
@@ -60,7 +60,7 @@ void token_verify(benchmark::State& state) {
   const std::string text = text_of(token);
   const TokenContext context = context_of(token);
   Token read;
-  for (auto _ : state) benchmark::DoNotOptimize(verify_token(keys(), context, text, read));
+  while (state.KeepRunning()) benchmark::DoNotOptimize(verify_token(keys(), context, text, read));
 }
 BENCHMARK(token_verify);
 
@@ -72,7 +72,7 @@ void token_verify_cached(benchmark::State& state) {
   TokenCache cache;
   Token read;
   std::size_t next = 0;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     benchmark::DoNotOptimize(cache.verify(keys(), context, texts[next], read));
     next = next + 1 == texts.size() ? 0 : next + 1;
   }
@@ -87,7 +87,7 @@ void token_refuse_forged(benchmark::State& state) {
   text[text.size() - 10] = text[text.size() - 10] == 'A' ? 'B' : 'A';
   const TokenContext context = context_of(token);
   Token read;
-  for (auto _ : state) benchmark::DoNotOptimize(verify_token(keys(), context, text, read));
+  while (state.KeepRunning()) benchmark::DoNotOptimize(verify_token(keys(), context, text, read));
 }
 BENCHMARK(token_refuse_forged);
 
@@ -95,7 +95,7 @@ void token_refuse_malformed(benchmark::State& state) {
   const std::string text(200, 'a');
   const TokenContext context = context_of(token_of(TokenKind::ticket, 1));
   Token read;
-  for (auto _ : state) benchmark::DoNotOptimize(verify_token(keys(), context, text, read));
+  while (state.KeepRunning()) benchmark::DoNotOptimize(verify_token(keys(), context, text, read));
 }
 BENCHMARK(token_refuse_malformed);
 
@@ -104,7 +104,7 @@ void token_cookies_find_and_strip(benchmark::State& state) {
                              "; sessionid=0123456789abcdef; fairway_pass_sale=" + text_of(token_of(TokenKind::pass, 1));
   std::string out(header.size(), '\0');
   std::array<std::string_view, kMaxSameCookies> found;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     benchmark::DoNotOptimize(find_cookies(header, "fairway_pass_sale", found));
     benchmark::DoNotOptimize(find_cookies(header, "fairway_ticket_sale", found));
     benchmark::DoNotOptimize(strip_cookies(header, out));
@@ -118,7 +118,7 @@ void limiter_admit(benchmark::State& state) {
   std::vector<std::uint64_t> block(Limiter::bytes(kEntries) / sizeof(std::uint64_t) + 1);
   Limiter* limiter = Limiter::create(block.data(), kEntries);
   std::uint64_t now = 0;
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     ++now;
     benchmark::DoNotOptimize(limiter->admit(now % 50'000 * 0x9e3779b97f4a7c15, 60, 60'000, now / 1000));
   }
@@ -128,7 +128,7 @@ BENCHMARK(limiter_admit);
 void siphash_of_16_bytes(benchmark::State& state) {
   const SipKey key{1, 2};
   std::array<std::uint8_t, 16> data{};
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     ++data[0];
     benchmark::DoNotOptimize(siphash(key, data.data(), data.size()));
   }

@@ -43,7 +43,7 @@ Rotated rotate_keys(std::string_view text) {
 }
 
 std::string keys_new_command(const std::string& output) {
-  const std::string text = new_keys_text();
+  std::string text = new_keys_text();
   if (output.empty()) return text;
   create_private_file(output, text);
   return "New keys in " + output + "\n";

@@ -64,7 +64,7 @@ std::optional<std::string> explain_module(const std::string& line) {
   }
   const std::string unknown = quoted_after(line, "unknown directive");
   if (unknown == "fair_queue" || contains(line, "unknown \"fair_queue_"))
-    return "this module has no fair queue yet: leave --concurrency and --preset away";
+    return "this module has no fair queue: leave --concurrency and --preset away";
   if (contains(unknown, "fairway_") || unknown == "waiting_room")
     return "the module does not know " + unknown + ": it is older than this command";
   return std::nullopt;

@@ -155,7 +155,12 @@ std::string upstream_section(const Upstream& upstream) {
   text += directive(2, "server", upstream.authority() + " max_fails=0");
   text += R"(        keepalive 64;
     }
-    map $http_upgrade $fairway_connection {  # WebSocket and the like are passed on, anything else reuses connections
+    # WebSocket and the like are passed on, but not HTTP/2: requests in there would be seen by nobody here.
+    map $http_upgrade $fairway_upgrade {
+        default $http_upgrade;
+        "~*h2c|http/2" "";
+    }
+    map $fairway_upgrade $fairway_connection {  # any other request reuses a connection
         default upgrade;
         "" "";
     }
@@ -178,7 +183,7 @@ std::string proxy_section(const RunSettings& settings) {
   text += directive(3, "proxy_set_header X-Forwarded-For", proxied ? "$fairway_forwarded_for" : "$remote_addr");
   text += directive(3, "proxy_set_header X-Forwarded-Proto", proxied ? "$fairway_forwarded_proto" : "$scheme");
   text += directive(3, "proxy_set_header X-Forwarded-Host", proxied ? "$fairway_forwarded_host" : "$fairway_host");
-  text += "            proxy_set_header Upgrade $http_upgrade;\n";
+  text += "            proxy_set_header Upgrade $fairway_upgrade;\n";
   text += "            proxy_set_header Connection $fairway_connection;\n";
   if (!upstream.path.empty()) {
     const std::string path = nginx_quote(upstream.path);
@@ -197,6 +202,7 @@ std::string server_section(const RunSettings& settings) {
   text += "        client_max_body_size 0;  # the application sets the limit\n";
   if (settings.capacity) text += directive(2, "waiting_room", kRoom);
   if (settings.concurrency) text += directive(2, "fair_queue", kQueue);
+  // The console's location, guarded by settings.console_allow and settings.console_password_file, goes here once the module serves one.
   return text + "\n        location / {\n" + proxy_section(settings) + "        }\n    }\n";
 }
 

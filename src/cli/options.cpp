@@ -1,5 +1,8 @@
 #include "cli/options.h"
 
+#include <pwd.h>
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
@@ -27,7 +30,11 @@ struct RawRun {
 
 std::string default_state() {
   const char* home = std::getenv("HOME");
-  return (home != nullptr && home[0] == '/' ? std::string(home) : std::string()) + "/.local/state/fairway";
+  if (home == nullptr || home[0] != '/') {  // a service may have none
+    const struct passwd* user = getpwuid(geteuid());
+    home = user != nullptr ? user->pw_dir : "";
+  }
+  return std::string(home) + "/.local/state/fairway";
 }
 
 std::string absolute(const std::string& path) {

@@ -36,6 +36,7 @@ namespace {
 
 pid_t start_process(const std::vector<std::string>& arguments, const std::string& folder, int output) {
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
   const pid_t parent = getpid();

@@ -6,14 +6,22 @@
 namespace fairway::queue {
 namespace {
 
+// How much the rate forgets with each request.
+constexpr double kRateMemory = 63.0 / 64;
+
+Nanos scaled(Nanos amount, double factor) noexcept {
+  return factor == 1 ? amount : static_cast<Nanos>(static_cast<double>(amount) * factor);
+}
+
 // What the running requests of `flow` have reserved or accrued.
 Nanos reserved(const Tables& t, std::uint32_t flow) noexcept {
   const Flow& f = t.flows[flow];
   const bool outer = f.level == kRootLevel;
+  const double rate = cost_rate(t);
   Nanos sum = 0;
   for (std::uint32_t i = f.running.first; i != kNone;) {
     const Request& r = t.requests[i];
-    sum += std::max(r.estimate, t.now() - r.started);
+    sum += std::max(r.estimate, scaled(t.now() - r.started, rate));
     i = outer ? r.outer_link.next : r.inner_link.next;
   }
   return sum;
@@ -29,7 +37,7 @@ Nanos forgiven(const Tables& t, const Flow& f, Nanos debt) noexcept {
   return std::min(debt >> (idle / step), t.limits().max_debt);
 }
 
-// How far one running request moves the clock from where it stands to the present.
+// How far ∫ dt ÷ weights is from where it stands to the present.
 double pending(const Tables& t, const Level& level) noexcept {
   const Nanos elapsed = t.now() - level.at;
   return elapsed <= 0 || level.weights == 0 ? 0 : static_cast<double>(elapsed) * kWeightOne / level.weights;
@@ -42,11 +50,11 @@ void advance(Tables& t, Level& level) noexcept {
   const double per_slot = pending(t, level);
   level.at = t.now();
   level.per_slot += static_cast<Nanos>(per_slot);
-  level.clock += static_cast<Nanos>(per_slot * level.running);
+  level.clock += static_cast<Nanos>(per_slot * level.running * cost_rate(t));
 }
 
 Nanos clock_now(const Tables& t, const Level& level) noexcept {
-  return level.clock + static_cast<Nanos>(pending(t, level) * level.running);
+  return level.clock + static_cast<Nanos>(pending(t, level) * level.running * cost_rate(t));
 }
 
 Nanos per_weight(Nanos amount, std::uint32_t weight) noexcept {
@@ -86,10 +94,20 @@ void rebase(Tables& t, std::uint32_t flow, std::uint32_t level) noexcept {
   f.level = level;
 }
 
-void correct_clock(Level& level, Nanos mark, Nanos held, Nanos cost) noexcept {
-  if (held <= 0 || held == cost) return;
-  const double moved = static_cast<double>(level.per_slot - mark);
-  level.clock += static_cast<Nanos>(moved * (static_cast<double>(cost) / static_cast<double>(held) - 1));
+double cost_rate(const Tables& t) noexcept {
+  return t.heart().paid / t.heart().held;
+}
+
+void learn_rate(Tables& t, Nanos held, Nanos cost) noexcept {
+  if (held <= 0) return;
+  t.heart().held = t.heart().held * kRateMemory + static_cast<double>(held);
+  t.heart().paid = t.heart().paid * kRateMemory + static_cast<double>(std::min(cost, held));
+}
+
+void correct_clock(const Tables& t, Level& level, Nanos mark, Nanos held, Nanos cost) noexcept {
+  if (held <= 0) return;
+  const double over = static_cast<double>(cost) / static_cast<double>(held) - cost_rate(t);
+  if (over != 0) level.clock += static_cast<Nanos>(static_cast<double>(level.per_slot - mark) * over);
 }
 
 void count(Tables& t, std::uint32_t flow, int waiting, int running) noexcept {

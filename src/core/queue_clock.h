@@ -1,13 +1,14 @@
 // Virtual time: the clocks of the levels and the keys of the flows (start-time fair queuing with reserved, accruing cost).
 //
-//   A_f = Σ over running requests of max(estimate, time since start)      reserved, then accruing
+//   A_f = Σ over running requests of max(estimate, ρ × time since start)  reserved, then accruing
 //   K_f = settled_f + A_f ÷ weight_f                                      the key; least first
-//   V   : dV/dt = running ÷ Σ weights of active flows, and never behind the least key of the flows that wait
+//   V   : dV/dt = ρ × running ÷ Σ weights of active flows, and never behind the least key of the flows that wait
 //   debt_f = max(0, K_f − V)
 //
 // (reference: Goyal et al., "Start-time Fair Queueing", 1996; the accrual and the moving clock are for costs known only afterwards.)
-// When a request's cost turns out different from the time it ran, the clock takes back what that request moved it by and moves
-// by the cost instead: clock and keys stay on one scale whatever unit the application reports.
+// ρ is what a second of slot time has cost lately: 1, unless the application reports less. When a request's cost turns out different from
+// what its time was taken to cost, the clock takes the difference back: clock and keys stay on one scale whatever unit the application
+// reports in.
 #pragma once
 
 #include <algorithm>
@@ -48,8 +49,12 @@ void arrive(Tables& t, std::uint32_t flow) noexcept;
 // Puts the settled cost of `flow` on the scale of another level: the debt it has stays.
 void rebase(Tables& t, std::uint32_t flow, std::uint32_t level) noexcept;
 
-// A request that began when the level's per_slot was `mark` ran for `held` and cost `cost`.
-void correct_clock(Level& level, Nanos mark, Nanos held, Nanos cost) noexcept;
+// What a second of slot time costs (ρ), 0 to 1, and its update by a request that held a slot for `held` and cost `cost`.
+double cost_rate(const Tables& t) noexcept;
+void learn_rate(Tables& t, Nanos held, Nanos cost) noexcept;
+
+// A request that began when the level's per_slot was `mark` held its slot for `held` and cost `cost`.
+void correct_clock(const Tables& t, Level& level, Nanos mark, Nanos held, Nanos cost) noexcept;
 
 // Bookkeeping of a flow's requests (`waiting`, `running`: +1, 0 or −1); moves the clock and keeps the active weights.
 void count(Tables& t, std::uint32_t flow, int waiting, int running) noexcept;

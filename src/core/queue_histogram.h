@@ -11,7 +11,7 @@ namespace fairway::queue {
 
 inline constexpr std::size_t kBuckets = 70;
 
-// Largest duration of bucket `index`: 0, then 1 ms × 2^((index − 1) / 4) up to about 131 s; the last bucket has no bound and
+// Largest duration of bucket `index`: 0, then 1 ms × 2^((index − 1) / 4) up to 110 s; the last bucket has no bound and
 // gives the same as the one before.
 Nanos bucket_bound(std::size_t index) noexcept;
 

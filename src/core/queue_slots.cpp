@@ -104,12 +104,14 @@ void stop_running(Tables& t, std::uint32_t index, Nanos cost, bool learn) noexce
   const Request& r = t.requests[index];
   const Nanos held = t.now() - r.started;
   for (const std::uint32_t level : {kRootLevel, t.inside(r.outer)}) advance(t, t.levels[level]);
-  correct_clock(t.levels[kRootLevel], r.outer_mark, held, cost);
-  correct_clock(t.levels[t.inside(r.outer)], r.inner_mark, held, cost);
+  correct_clock(t, t.levels[kRootLevel], r.outer_mark, held, cost);
+  correct_clock(t, t.levels[t.inside(r.outer)], r.inner_mark, held, cost);
   charge(t, r, cost);
   leave(t, index);
   lane_stop(t, index, held, learn);
-  if (learn) learn_cost(t, r, cost);
+  if (!learn) return;
+  learn_cost(t, r, cost);
+  learn_rate(t, held, cost);
 }
 
 void let_keys_go(Tables& t, std::uint32_t index, bool blank) noexcept {

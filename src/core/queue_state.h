@@ -165,6 +165,8 @@ struct Lane {
 
 // Everything that is empty in an empty queue.
 struct Heart {
+  double paid = 1e9;  // decaying sums over finished requests: cost, at most the time the slot was held, and that time
+  double held = 1e9;
   Lane lane;
   List waiting;  // all waiting requests by arrival
   std::uint32_t waiting_count = 0;

@@ -59,7 +59,9 @@ std::uint32_t overflow_of(const Tables& t, std::uint64_t hash) noexcept {
 // Adds debt to a flow that others share; it never gets less than it has.
 void give_debt(Tables& t, std::uint32_t flow, Nanos debt) noexcept {
   Flow& f = t.flows[flow];
-  f.settled = std::max(f.settled, clock_now(t, t.levels[f.level]) + debt);
+  if (debt <= flow_debt(t, flow)) return;
+  f.settled += clock_now(t, t.levels[f.level]) + debt - flow_key(t, flow);
+  f.idle_since = t.now();  // if it is idle: the debt is as old as that
 }
 
 // The first of the oldest records of `idle` that owes nothing, else the oldest.

@@ -95,12 +95,14 @@ std::optional<State> RoomState::take_over(const Operation& operation, It it, con
   }
   if (inside_ >= std::uint64_t{settings.capacity} + settings.max_waiting) return std::nullopt;
   const std::uint64_t number = numbered ? operation.number : draw_number(step.now);
+  const bool was_back = known && it->place == Place::lost;  // it may have been counted before its slot ran out
   if (known) {
     put(it, Place::inside, number, step.now, admitted);
   } else if (!add(operation, Place::inside, number, step.now, admitted)) {
     return State::no_memory;
   }
-  numbered ? void(++back_) : void(last_number_ = number);
+  if (numbered && !was_back) ++back_;
+  if (!numbered) last_number_ = number;
   created = !numbered;
   return extend(known ? it : table_.find(operation.sid), step);
 }

@@ -1,56 +1,59 @@
 // The state of one room and its rules: plain code over one arena, with the time passed in. docs/architecture.md ("The rules of a
-// room") is the contract; what it leaves open is decided here, so that the other store can do exactly the same:
+// room") is the contract; what it leaves open is decided here, so that the other store can do exactly the same.
 //
-// Order and ties. The line is ordered by (number, sid), whatever falls due by (time, sid), sids as bytes. "When" is `<=`: a slot
-//   is over when expiry <= now, a waiter is dropped when due + abandon_timeout <= now, is present while due >= now, is lost too
-//   long when now - first loss > return_grace. A loss counts from the call that finds it.
-// Version. Each call adds one (stats and empty ones too); each session ended and each cut adds one more and takes the result as
-//   its own version. A new epoch keeps counting from max(own, the caller's).
-// Claim. An operation has one when epoch and number are both set. "Empty" is epoch 0.
-// New epoch. The state is behind when the caller's epoch, or the epoch of any claim, is above its own, or at the same epoch the
-//   caller's version or last number, or any claim's number, is. A state that is behind or empty takes max(now, 1 + the largest
-//   epoch or number it knows, is told or is shown) as epoch and last number. What a rolled-back state still holds is kept: it is
-//   true but for the writes that were lost.
-// Recovery starts when this epoch had none and the caller's epoch, or a claim's, is neither 0 nor its own. After that each claim
-//   raises the last number.
+// Order and ties. The line is ordered by (number, sid), what falls due by (time, sid), sids as bytes. A slot is over when
+//   expiry <= now, a waiter is dropped when due + abandon_timeout <= now, is present while due >= now, is lost too long when
+//   now - first loss > return_grace. A loss counts from the call that finds it.
+// Clock. now = wall + offset; when that were below the last now, the offset is raised so that it is equal.
+// Version. Each call adds one (stats and empty ones too), before step 1; each session ended and each cut adds one more and takes
+//   the result as its own version. A new epoch goes on from max(own, the caller's + 1).
+// Claim. An operation has one when epoch and number are both set. A state is empty when its epoch is 0.
+// New epoch. The state is behind when the caller's epoch, or that of any claim, is above its own, or at the same epoch the caller's
+//   version is above the one before this call, or the caller's last number or any claim's number is above its last. A state that
+//   is behind or empty takes max(now, 1 + the largest epoch or number it has, is told or is shown) as epoch and as last number.
+//   What a rolled-back state still holds is kept: it is true but for the writes that were lost.
+// Recovery starts when this epoch had none and the caller's epoch, or a claim's, is not 0 and below its own. Then, and in every
+//   call, the last number rises to each number claimed.
 // Reserve. remembered = the most any caller with an earlier epoch had inside; back = who was inside when the epoch began, plus
-//   passes of an earlier epoch taken over since, plus those that were released without having been taken over. Reserved: max(0, remembered - back), until the start of recovery +
-//   session_timeout. It counts against room for promotion and for direct entry.
-// Step 2 frees slots first, then drops waiters, 200 in all, and forgets at most 200 marks of each sort (of more, any 200). A mark is kept
-// for
-//   `life` after the last loss or the end: max(abandon_timeout, session_timeout) + return_grace + 60 s, or what that was under
-//   earlier settings until it has passed since they were last in force (their tokens are still about). The first loss stays with
-//   a session as long as it is in line or inside, and as long as its mark. Mode closed drops no waiter.
-// Step 3, in order of the operations; the first that fits:
-//   1. a session in line or inside that a cut hits is ended first.
-//   2. release: ends it wherever it is; unknown here: marked if it has a claim or an admission time, else nothing is kept (a
+//   passes of an earlier epoch taken over since, but for sessions known here as lost (they may be counted already),
+//   plus passes of an earlier epoch released without having been taken over. Reserved: max(0, remembered - back), until the start of recovery + session_timeout. It counts against room in steps 4 and 5.
+// Step 2 frees slots first, then drops waiters, 200 in all, and forgets at most 200 marks of each sort (of more, any 200). It says
+//   that work is left when slots or waiters remain. Mode closed drops no waiter. Neither is done in recovery and while `keep` lasts
+//   (until the latest now + the length of a recovery of a call that told of an outage; that call's own step 2 counts).
+// Marks are kept for `life` after the last loss or the end: max(abandon_timeout, session_timeout) + return_grace + 60 s, or what
+//   that was under earlier settings until it has passed since they were last in force (their tokens are still about). The first
+//   loss stays with a session as long as it is in line or inside, and as long as its mark.
+// Step 3, in the order of the operations; the first that fits:
+//   1. A session in line or inside that a cut hits is ended; then go on.
+//   2. release: ends it wherever it is; one unknown here is marked if it has a claim or an admission time, else nothing is kept (a
 //      ticket that never joined must not make state). evict: ends it if inside (released), else unknown.
-//   3. ended: gone.
-//   4. inside: past session_max it is ended and gone; else claimed, expiry = min(now + session_timeout, admitted + session_max).
+//   3. Ended: gone.
+//   4. Inside: past session_max it is ended and gone; else claimed, expiry = min(now + session_timeout, admitted + session_max).
 //      An expired slot that was not freed yet is still inside. A poll is a call like others.
-//   5. heartbeat with another epoch or without number; admitted = that of the pass, or now if absent or in the future. Hit by a
-//      cut (admitted <= cut): gone. Past session_max: gone if unknown here, else go on with 6. Inside (reserved not counted)
-//      below capacity + max_waiting: taken over, also when lost too long, then as 4; else go on with 6. No admission is counted.
-//      Without number it draws one (created).
-//   6. lost too long ago: gone.   7. in line: waits.
-//   8. a claim: hit by a cut of the line (number <= cut): gone; else into the line at that number, whatever max_waiting says.
-//   9. anything else is a newcomer for step 5, also a heartbeat, also one lost within the grace that shows no claim.
+//   5. heartbeat with another epoch or without claim; admitted = that of the pass, or now if absent or in the future. Hit by a cut
+//      (the pass's own admitted <= cut): gone. Past session_max: gone if unknown here, else go on. Inside (reserved not counted)
+//      below capacity + max_waiting: taken over, also when lost too long, then as 4; else go on. It is no admission that counts.
+//      Without claim it draws a number (created).
+//   6. Lost too long ago: gone.
+//   7. In line: waits.
+//   8. A claim: hit by a cut of the line (number <= cut): gone; else into the line at that number, whatever max_waiting says.
+//   9. Anything else is a newcomer for step 5, also a heartbeat, also one lost within the grace that shows no claim.
 //   In mode open a caller that is in line after this comes inside at once.
-// Step 4 looks at most at 200 waiters. While `keep` lasts (an outage just ended) nobody counts as overdue: they could not ask.
-//   A grant lasts until max(now + grant_timeout, due), never beyond now + session_max. Mode open promotes nobody (callers enter
-//   by themselves). A waiter hit by a cut of the line is ended instead.
-// Step 5, in order of the operations: the session may have got a record from an earlier operation of the call, then that counts.
-//   poll: unknown. closed: closed, nothing drawn. Direct entry (mode open: always) when nobody waits, room, rate, and, while
-//   recovering, no caller with an earlier epoch had somebody waiting. Then full if waiting >= max_waiting.
-// Step 6. due = now + max(2 x interval told, min(gap + gap/2, 90 s)), integer division; the interval is that of the place in line
-//   as it is now, also in recovery and in mode closed. Rank 0 while recovering. Mode closed answers waiters `closed` with number.
+// Step 4 looks at most at 200 waiters, and says that work is left when it could go on. While `keep` lasts (an outage just ended)
+//   nobody counts as overdue: they could not ask. A grant lasts until max(now + grant_timeout, due), never beyond now +
+//   session_max. Mode open promotes nobody (callers enter by themselves). A waiter hit by a cut of the line is ended instead.
+// Step 5, in the order of the operations. The session may have got a record from an earlier operation of the call, then that counts.
+//   poll: unknown. closed: closed, nothing drawn. Direct entry (in mode open: always) when nobody waits, there is room and rate,
+//   and, while recovering, no caller with an earlier epoch had somebody waiting. Else full if waiting >= max_waiting, else in line.
+// Step 6. due = now + max(2 x interval told, min(gap + gap / 2, 90 s)), whole division; the interval is that of the place in line
+//   as it is now, also in recovery and in mode closed. Rank 0 while recovering. Mode closed answers waiters `closed`, with number.
 //   A session that a later operation of the call ended is gone.
-// Rate: an admission is allowed when the rate-th last one is at or before now - window; entries of mode open are noted too.
-// abandoned counts waiters dropped and passed over, not expired grants, releases and cuts.
-// A cut takes a microsecond of its own: the clock is one further when it is made, before its first sweep and step 4.
-// Cuts: at most 16, kept like marks; a new one replaces the oldest that is done. A cut hits sessions inside admitted at or before
-//   it, and with `line` waiters and claims with a number up to the last at that time. The sweep looks at 200 records a call, and
-//   is left work until it is through; its order does not matter.
+// Rate: an admission is allowed when the rate-th last one was at or before now - window; those of mode open are noted too.
+// abandoned_total counts waiters dropped and passed over; not expired grants, releases and cuts.
+// Cuts: at most 16, kept like marks; a new one replaces the oldest that is done, and is refused when none is. A cut hits sessions
+//   inside that were admitted at or before it, and with `line` waiters and claims with a number up to the last at that time. It
+//   takes a microsecond of its own: the clock is one further afterwards. The sweep looks at 200 records a call and is work that is
+//   left until it is through; its order does not matter. A call that makes one is: step 1, 2, the cut, its sweep, step 4.
 #pragma once
 
 #include <array>

@@ -28,7 +28,6 @@ struct RoomConf {
   const page::Template* page = nullptr;  // a site's own waiting page; nullptr: built in
   ngx_uint_t page_status = 429;
   ngx_str_t message{};            // raw UTF-8; empty: none
-  ngx_str_t message_json{};       // with its quotes, or null
   ngx_array_t* bypass = nullptr;  // of ngx_http_complex_value_t
   ngx_str_t cookie_domain{};
   Secure cookie_secure = Secure::automatic;
@@ -37,8 +36,10 @@ struct RoomConf {
   ngx_str_t ticket_cookie{};  // fairway_ticket_NAME
   ngx_str_t pass_cookie{};    // fairway_pass_NAME
   ngx_str_t path{};           // /__fairway/NAME/
-  ngx_uint_t index = 0;       // position in MainConf::rooms
-  u_char* file = nullptr;     // where it is defined
+  ngx_str_t status_path{};
+  ngx_str_t leave_path{};
+  ngx_uint_t index = 0;    // position in MainConf::rooms
+  u_char* file = nullptr;  // where it is defined
   ngx_uint_t line = 0;
   bool attached = false;  // some location uses it; known after merging
 };
@@ -75,6 +76,7 @@ struct MainConf {
   std::size_t memory = 0;                    // bytes of `fairway_store memory`
   ngx_array_t rooms{};                       // of RoomConf*
   ngx_array_t queues{};                      // of QueueConf*
+  void** http_loc_conf = nullptr;            // of http {} itself: while nginx merges, its context shows the one being merged
   ngx_shm_zone_t* zone = nullptr;            // of the rooms; nullptr when there is none
   bool any_location = false;                 // some location uses a room
   bool any_auto = false;                     // some location leaves the choice of rooms to the console

@@ -241,6 +241,7 @@ void* create_main_conf(ngx_conf_t* cf) noexcept {
 
 char* init_main_conf(ngx_conf_t* cf, void* data) noexcept {
   auto& conf = *static_cast<MainConf*>(data);
+  conf.http_loc_conf = static_cast<ngx_http_conf_ctx_t*>(cf->ctx)->loc_conf;
   conf.memory = conf.memory == 0 ? kDefaultMemory : conf.memory;
   if (conf.state.data == nullptr) {
     conf.state = str("/var/lib/fairway");

@@ -77,11 +77,26 @@ bool forbid_caching(ngx_http_request_t* r, const Visit& visit) noexcept {
          add_header(r, "X-Content-Type-Options", "nosniff") && add_header(r, "Content-Security-Policy", policy);
 }
 
+// Where the first directive of a Cache-Control value ends: at a comma outside of quotes.
+std::size_t directive_size(std::string_view said) noexcept {
+  bool quoted = false;
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    if (quoted && said[i] == '\\') {
+      ++i;
+    } else if (said[i] == '"') {
+      quoted = !quoted;
+    } else if (said[i] == ',' && !quoted) {
+      return i;
+    }
+  }
+  return said.size();
+}
+
 // "private" in place of public and s-maxage; the rest of what the application said about caching stays.
 std::string private_directives(std::string_view said) {
   std::string out = "private";
   while (!said.empty()) {
-    const std::size_t comma = std::min(said.find(','), said.size());
+    const std::size_t comma = directive_size(said);
     std::string_view directive = said.substr(0, comma);
     said.remove_prefix(std::min(comma + 1, said.size()));
     while (!directive.empty() && (directive.front() == ' ' || directive.front() == '\t')) {

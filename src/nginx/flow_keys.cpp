@@ -67,7 +67,7 @@ FlowKeys flow_keys(ngx_http_request_t* r, const QueueConf& conf, const SipKey& s
   for (const ngx_str_t& name : names(conf.inner_headers)) {
     add_header(r, key, view(name));
   }
-  return {outer, key.digest(secret)};
+  return {secret, outer, key.digest(secret)};
 }
 
 }  // namespace fairway::ngx

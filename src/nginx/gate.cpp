@@ -182,7 +182,6 @@ Verdict Gate::act_on(const room::Answer& answer, const Token& token) noexcept {
 
 Reply Gate::describe(const room::Answer& answer) noexcept {
   Reply reply;
-  reply.in_line = true;
   reply.status = room_.page_status;
   reply.rank = answer.rank;
   reply.waiting = summary_.waiting;

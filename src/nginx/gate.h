@@ -20,7 +20,7 @@ struct Reply {
   std::optional<std::uint32_t> eta;  // s
   bool paused = false;
   bool stale = false;
-  bool in_line = false;  // rank, waiting and eta are part of the answer
+  std::string_view retry_url;  // of the cookies page: where the visitor wanted to go
 };
 
 struct Verdict {

@@ -52,6 +52,11 @@ ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
     return NGX_ERROR;
   }
   restore_state(*conf, cycle->log);
+  try {
+    page::builtin(page::Kind::waiting, page::Language::en);  // parsed once, before the workers are forked
+  } catch (...) {
+    ngx_log_error(NGX_LOG_WARN, cycle->log, 0, "fairway: no memory for the pages");  // each worker tries again
+  }
   return NGX_OK;
 }
 

@@ -52,8 +52,8 @@ bool says_abort(ngx_module_t** modules, void** loc_conf) noexcept {
 void keep_upstream_after_abort(ngx_conf_t* cf, const LocConf& above, LocConf& conf) noexcept {
   ngx_module_t** modules = cf->cycle->modules;
   void** loc_conf = static_cast<ngx_http_conf_ctx_t*>(cf->ctx)->loc_conf;
-  void** http_conf = reinterpret_cast<ngx_http_conf_ctx_t*>(cf->cycle->conf_ctx[ngx_http_module.index])->loc_conf;
-  conf.abort_said = above.abort_said || says_abort(modules, http_conf) || says_abort(modules, loc_conf);
+  const auto& main = *static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_fairway_module));
+  conf.abort_said = above.abort_said || says_abort(modules, main.http_loc_conf) || says_abort(modules, loc_conf);
   if (!conf.abort_said && (conf.queue != nullptr || above.queue != nullptr)) {
     each_upstream_conf(modules, loc_conf,
                        [&conf](ngx_http_upstream_conf_t& upstream) { upstream.ignore_client_abort = conf.queue != nullptr ? 1 : 0; });

@@ -86,7 +86,7 @@ ngx_int_t strip_cookies(ngx_http_request_t* r, Visit& visit, bool& empty) noexce
         visit.fairway_cookie = true;
         cookies[i]->value = str({stripped, result.size});
         if (result.size == 0) {
-          cookies[i]->hash = 0;
+          cookies[i]->key.len = 0;  // no real header has such a name
           empty = true;
           continue;
         }
@@ -112,7 +112,7 @@ ngx_int_t remove_ours(ngx_http_request_t* r) noexcept {
   for (const ngx_list_part_t* part = &old; part != nullptr; part = part->next) {
     const auto* elements = static_cast<const ngx_table_elt_t*>(part->elts);
     for (ngx_uint_t i = 0; i < part->nelts; ++i) {
-      const bool empty_cookie = elements[i].hash == 0;
+      const bool empty_cookie = elements[i].key.len == 0;
       if (!empty_cookie && !is_ours(elements[i])) {
         *static_cast<ngx_table_elt_t*>(ngx_list_push(&r->headers_in.headers)) = elements[i];
       }

@@ -194,13 +194,17 @@ char* check_together(ngx_conf_t* cf, const RoomConf& room, const SeenDirectives&
 }
 
 char* derive(ngx_conf_t* cf, RoomConf& room) noexcept {
-  room.message_json = json_text(cf->pool, room.message);
   room.ticket_cookie = joined(cf->pool, "fairway_ticket_", view(room.name), "");
   room.pass_cookie = joined(cf->pool, "fairway_pass_", view(room.name), "");
   room.path = joined(cf->pool, "/__fairway/", view(room.name), "/");
-  const bool complete = room.message_json.data != nullptr && room.ticket_cookie.data != nullptr && room.pass_cookie.data != nullptr &&
-                        room.path.data != nullptr;
-  return complete ? conf_ok : conf_error;
+  room.status_path = joined(cf->pool, "/__fairway/", view(room.name), "/status");
+  room.leave_path = joined(cf->pool, "/__fairway/", view(room.name), "/leave");
+  for (const ngx_str_t* text : {&room.ticket_cookie, &room.pass_cookie, &room.path, &room.status_path, &room.leave_path}) {
+    if (text->data == nullptr) {
+      return conf_error;
+    }
+  }
+  return conf_ok;
 }
 
 }  // namespace

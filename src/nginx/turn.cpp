@@ -6,6 +6,7 @@
 #include "nginx/block.h"
 #include "nginx/flow_keys.h"
 #include "nginx/queue_conf.h"
+#include "nginx/queue_dry_run.h"
 #include "nginx/queue_worker.h"
 #include "nginx/reported_cost.h"
 
@@ -13,23 +14,39 @@ namespace fairway::ngx {
 
 namespace {
 
+void acquire(Turn& turn) noexcept {
+  if (turn.dry_run) {
+    rehearse(turn);
+  } else {
+    turn.client->acquire(turn);
+  }
+}
+
+void release(Turn& turn, const queue::Outcome& outcome) noexcept {
+  if (turn.dry_run) {
+    end_rehearsal(turn, outcome);
+  } else {
+    turn.client->release(turn, outcome);
+  }
+}
+
+void give_back(Turn& turn) noexcept {
+  delete_timer(&turn.event);
+  unpost(&turn.event);
+  if (turn.phase == Turn::Phase::running) {
+    release(turn, upstream_outcome(turn));
+  } else if (turn.phase == Turn::Phase::ending) {
+    release(turn, turn.outcome);
+  }
+  leave_rehearsal(turn);
+}
+
 // The end of the request, whatever ended it: a waiting one leaves the queue, a running one gives its slot back.
 void turn_cleanup(void* data) noexcept {
   auto& turn = *static_cast<Turn*>(data);
-  delete_timer(&turn.event);
-  unpost(&turn.event);
-  switch (turn.phase) {
-    case Turn::Phase::waiting:
-      turn.client->cancel(turn);
-      break;
-    case Turn::Phase::running:
-      turn.client->release(turn, upstream_outcome(turn));
-      break;
-    case Turn::Phase::ending:
-      turn.client->release(turn, turn.outcome);
-      break;
-    default:
-      break;
+  give_back(turn);
+  if (turn.phase == Turn::Phase::waiting) {
+    turn.client->cancel(turn);
   }
   turn.task = Task{};
   if (turn.r != nullptr) {  // nginx forgets the chain before it writes the log
@@ -116,7 +133,7 @@ Task take_turn(ngx_http_request_t* r, Turn& turn, bool body_first) {
     if (rc != NGX_OK) {
       co_return rc;
     }
-    turn.client->acquire(turn);
+    acquire(turn);
   }
   co_await Slot(turn);
   co_return turn.phase == Turn::Phase::running ? NGX_DECLINED : NGX_HTTP_SERVICE_UNAVAILABLE;
@@ -127,7 +144,7 @@ void on_turn_event(ngx_event_t* event) noexcept {
   ngx_http_request_t* r = turn.r;
   ngx_connection_t* c = r->connection;
   if (turn.phase == Turn::Phase::ending) {
-    turn.client->release(turn, turn.outcome);
+    release(turn, turn.outcome);
     return;
   }
   if (turn.phase == Turn::Phase::waiting) {
@@ -207,16 +224,21 @@ ngx_int_t settle(Turn& turn, ngx_int_t rc) noexcept {
 
 ngx_int_t start(ngx_http_request_t* r, Turn& turn, const QueueConf& conf, QueueClient& client) noexcept {
   turn.r = r;
+  turn.dry_run = loc_conf(r)->dry_run == 1;
   turn.conf = &conf;
   turn.client = &client;
   turn.event.handler = on_turn_event;
   turn.event.data = &turn;
   turn.event.log = r->connection->log;
+  turn.upstream = nullptr;
+  turn.finalize = nullptr;
+  turn.blocked = 0;
+  turn.blocked_since = 0;
   turn.arrival.keys = flow_keys(r, conf, client.hash_key());
   turn.arrival.cost_class = loc_conf(r)->cost_class;
   const bool body_first = body_comes_first(r);
   if (!body_first) {
-    client.acquire(turn);
+    acquire(turn);
     if (turn.phase == Turn::Phase::running) {
       return settle(turn, NGX_DECLINED);
     }
@@ -328,9 +350,11 @@ ngx_int_t precontent_handler(ngx_http_request_t* r) noexcept {
     turn->task = Task{};
     return settle(*turn, rc);
   }
-  if (turn->phase == Turn::Phase::running) {  // redirected before any upstream ended: the slot is this request's already
+  if (turn->phase == Turn::Phase::running && turn->conf == conf->queue &&
+      turn->dry_run == (conf->dry_run == 1)) {  // redirected before any upstream ended: the slot is its own already
     return settle(*turn, NGX_DECLINED);
   }
+  give_back(*turn);
   if (any_true(r, conf->queue->bypass)) {
     turn->has_status = true;
     turn->status = queue::Status::bypassed;

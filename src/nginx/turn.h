@@ -12,6 +12,7 @@
 namespace fairway::ngx {
 
 class QueueClient;
+struct VirtualTurn;
 
 struct Turn {
   enum class Phase : std::uint8_t {
@@ -38,6 +39,9 @@ struct Turn {
   ngx_event_t event{};       // wait timer; posted for a grant, an eviction and the end
   Turn* previous = nullptr;  // in the client's list while waiting or running
   Turn* next = nullptr;
+
+  bool dry_run = false;              // runs at once; never in the client's list, never waiting or refused
+  VirtualTurn* rehearsal = nullptr;  // dry run: the turn that waits and runs in its place; see queue_dry_run.h
 
   ngx_http_handler_pt content = nullptr;  // the location's own handler
   ngx_http_upstream_t* upstream = nullptr;

@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstdio>
 
+#include "nginx/queue_dry_run.h"
 #include "nginx/turn.h"
 #include "nginx/visit.h"
 
@@ -57,8 +58,12 @@ constexpr std::string_view kQueueStatus[] = {"direct", "queued", "full", "evicte
 
 // The turn whose results count, or nullptr.
 const Turn* known_turn(ngx_http_request_t* r) noexcept {
-  const Turn* turn = find_turn(r);
-  return turn != nullptr && turn->has_status ? turn : nullptr;
+  Turn* turn = find_turn(r);
+  if (turn == nullptr || !turn->has_status) {
+    return nullptr;
+  }
+  look_at_rehearsal(*turn);
+  return turn;
 }
 
 ngx_int_t queue_status(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t) noexcept {

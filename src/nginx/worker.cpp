@@ -104,7 +104,7 @@ room::Summary Worker::locked_call(const RoomConf& room, std::span<const room::Op
       shared().store->call(view(room.name), wall_clock_us(), room.settings, row.memory(), operations, answers, ngx_pid);
   row.summary = summary;
   row.remember({summary.epoch, summary.version, summary.last_number, summary.inside, summary.waiting, false});
-  row.rate.sample(summary.now, summary.admitted_total, summary.abandoned_total);
+  row.rate.sample(summary.now, summary.admitted_total, summary.abandoned_total, summary.waiting);
   return summary;
 }
 

@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <deque>
+#include <memory>
+#include <optional>
 #include <queue>
 #include <random>
 #include <stdexcept>
@@ -122,7 +123,7 @@ void Simulation::add_group(std::size_t group) {
     const Nanos page = draw(g.begin);
     for (std::uint32_t k = 0; k < g.connections; ++k) {
       const auto index = static_cast<std::uint32_t>(connections_.size());
-      connections_.push_back({.session = sessions_.size(), .worker = index % settings_.workers});
+      connections_.push_back({.session = sessions_.size(), .worker = g.worker.value_or(index % settings_.workers)});
       post(g.parts != 0 ? page : draw(g.begin), Event::Kind::send, index);
     }
     s.parts_left = g.parts;
@@ -342,6 +343,25 @@ Nanos quantile_of(std::vector<Nanos> values, double quantile) {
 }
 
 }  // namespace
+
+void Outcome::add(const Outcome& other) {
+  waits.insert(waits.end(), other.waits.begin(), other.waits.end());
+  pages.insert(pages.end(), other.pages.begin(), other.pages.end());
+  for (auto member : {&Outcome::sent, &Outcome::served, &Outcome::full, &Outcome::evicted, &Outcome::timed_out, &Outcome::first_retries,
+                      &Outcome::first_retries_refused, &Outcome::unserved}) {
+    this->*member += other.*member;
+  }
+  slot_time += other.slot_time;
+  for (std::size_t i = 0; i < slot_time_by_window.size(); ++i) slot_time_by_window[i] += other.slot_time_by_window[i];
+  for (std::size_t i = 0; i < slot_time_by_session.size(); ++i) slot_time_by_session[i] += other.slot_time_by_session[i];
+}
+
+void Report::add(const Report& other) {
+  for (std::size_t i = 0; i < groups.size(); ++i) groups[i].add(other.groups[i]);
+  most_running = std::max(most_running, other.most_running);
+  most_waiting = std::max(most_waiting, other.most_waiting);
+  slot_time += other.slot_time;
+}
 
 Nanos Outcome::wait(double quantile) const {
   std::vector<Nanos> values = waits;

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,6 +45,7 @@ struct Clients {
   Range pause;
   double reported = 0;  // the application reports this multiple of the real time as the cost; 0: nothing
   std::uint64_t cost_class = 1;
+  std::optional<std::uint32_t> worker;  // all at this one; else spread over the workers
 };
 
 // What became of a group. Requests that were sent before the warm-up ended do not count.
@@ -64,6 +65,8 @@ struct Outcome {
   std::vector<Nanos> slot_time_by_window;   // from the start of the run
   std::vector<Nanos> slot_time_by_session;  // after the warm-up
 
+  // Adds what became of the same group in another run.
+  void add(const Outcome& other);
   std::uint64_t failed() const noexcept { return full + evicted + timed_out; }
   // Quantile of the waits, ns; a failure counts as a wait of 10 s.
   Nanos wait(double quantile) const;
@@ -88,6 +91,7 @@ struct Report {
   Nanos slot_time = 0;  // of all, after the warm-up
 
   const Outcome& operator[](const std::string& name) const;
+  void add(const Report& other);  // another run of the same clients
 };
 
 // (Σx)² ÷ (n Σx²): 1 when all are equal, 1/n when one has everything.

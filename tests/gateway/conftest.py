@@ -57,11 +57,11 @@ def running():
 
 @pytest.fixture
 def make_origin():
-    """make_origin(): an application of its own."""
+    """make_origin(): an application of its own. Options are fields of harness.origin.Origin."""
     origins = []
 
-    def make():
-        origins.append(Origin().start())
+    def make(**options):
+        origins.append(Origin(**options).start())
         return origins[-1]
 
     yield make

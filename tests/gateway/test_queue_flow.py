@@ -11,13 +11,12 @@ from harness.origin import Answer
 from harness.queued import LOG, Pending, lines
 
 QUEUE = LOG + """
-    access_log @PREFIX@/turns.log turn;
     proxy_http_version 1.1;
     map $http_upgrade $connection_header { default upgrade; "" ""; }
     proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_header;
     @HTTP_EXTRA@
     fair_queue app { concurrency 2; light_lane off; @SETTINGS@ }
-    server { listen @LISTEN@; listen @LISTEN2@ http2; fair_queue app; client_max_body_size 0;
+    server { listen @LISTEN@; listen @LISTEN2@ http2; fair_queue app; client_max_body_size 0; access_log @PREFIX@/turns.log turn;
         location / { proxy_pass http://@ORIGIN@; }
         location /off { fair_queue off; proxy_pass http://@ORIGIN@; }
         @LOCATIONS@
@@ -50,6 +49,7 @@ def last(gateway, count=1):
 
 def idle(gateway, origin):
     """Both slots are free: two requests run at once without waiting."""
+    wait_until(lambda: gateway.metrics().get("fairway_queue_running", queue="app") == 0)
     before = len(lines(gateway))
     for pending in [Pending(gateway.address, "/after") for _ in range(2)]:
         assert pending.response().status == 200
@@ -229,12 +229,12 @@ def test_slots_come_back_however_the_upstream_part_ends(queue, origin, make_orig
         location /dead { proxy_pass http://dead; } location /some { proxy_pass http://some; }
         location /dead-page { error_page 502 = @other; proxy_pass http://dead; }
         location /error { error_page 500 = @other; proxy_pass http://@ORIGIN@; }
-        location @other { proxy_pass http://@ORIGIN@/other; }
+        location @other { rewrite ^ /other break; proxy_pass http://@ORIGIN@; }
         location /inner { internal; proxy_pass http://@ORIGIN@; }
         location /variable { set $where @ORIGIN@; proxy_pass http://$where; }
         location /file { root @PREFIX@; try_files /nginx.conf =404; }
         location /missing { root @PREFIX@; }
-        """.replace("http://@ORIGIN@/other", "http://@ORIGIN@"))
+        """)
     for target, status in [("/close", 502), ("/dead", 502), ("/some", 200), ("/redirect", 200), ("/error", 200), ("/dead-page", 200), ("/variable", 200),
                            ("/file", 200), ("/missing", 404)]:
         for _ in range(3):
@@ -300,7 +300,9 @@ def test_a_buffered_response_frees_the_slot_before_the_client_has_read_it(queue,
 
 
 def test_subrequests_take_no_slot(queue, origin):
-    running = queue(locations="location = /auth { internal; proxy_pass http://@ORIGIN@; } location /guarded { auth_request /auth; proxy_pass http://@ORIGIN@; }")
+    running = queue(locations="""
+        location = /auth { internal; proxy_pass_request_body off; proxy_set_header Content-Length ""; proxy_pass http://@ORIGIN@; }
+        location /guarded { auth_request /auth; proxy_pass http://@ORIGIN@; }""")
     for method, body in [("GET", b""), ("POST", b"x" * 20_000)]:
         assert request(running.address, method, "/guarded", body=body).status == 200
     assert idle(running, origin) and running.metrics().total("fairway_queue_requests_total", queue="app") == 4

@@ -25,6 +25,11 @@ def upstream_of(origin, path=""):
     return "--upstream", f"http://{origin}{path}"
 
 
+def logged(gateway, count):
+    """So many entries of the access log, in the order in which the workers wrote them."""
+    return [json.loads(line) for line in wait_until(lambda: gateway.stdout.count("\n") == count and gateway.stdout).splitlines()]
+
+
 def test_room_lets_one_in_and_the_next_one_wait(running, origin):
     gateway = running(*upstream_of(origin), "--capacity", "1")
     first, second = (Visitor(gateway.address, ROOM) for _ in range(2))
@@ -62,15 +67,14 @@ def test_fair_queue_runs_so_many_at_once(running, origin):
         origin.release()
         assert first.read_response().status == second.read_response().status == 200
     assert origin.peak == 1
-    logged = [json.loads(line) for line in wait_until(lambda: gateway.stdout.count("\n") == 2 and gateway.stdout).splitlines()]
-    assert [entry["fair_queue_status"] for entry in logged] == ["direct", "queued"]
-    assert logged[1]["fair_queue_outer"] == "127.0.0.0/24"
+    entries = {entry["fair_queue_status"]: entry for entry in logged(gateway, 2)}
+    assert set(entries) == {"direct", "queued"} and entries["queued"]["fair_queue_outer"] == "127.0.0.0/24"
 
 
 def test_preset_for_an_nginx_in_front(running, origin):
     gateway = running(*upstream_of(origin), "--preset", "nginx")
     request(gateway.address, "GET", "/", [("X-Forwarded-For", "192.0.2.1")])
-    entry = json.loads(wait_until(lambda: gateway.stdout))
+    entry = logged(gateway, 1)[0]
     assert (entry["remote_addr"], entry["fair_queue_status"], entry["fair_queue_outer"]) == ("192.0.2.1", "direct", "192.0.2.0/24")
 
 
@@ -96,14 +100,13 @@ def test_a_trusted_proxy_speaks_for_its_clients(running, origin):
     assert origin.requests[-1].headers.one("X-Forwarded-For") == "127.0.0.2"
     request(gateway.address, "GET", "/")
     assert origin.requests[-1].headers.one("X-Forwarded-For") == "127.0.0.1"
-    logged = [json.loads(line) for line in wait_until(lambda: gateway.stdout.count("\n") == 3 and gateway.stdout).splitlines()]
-    assert [entry["remote_addr"] for entry in logged] == ["192.0.2.1", "127.0.0.2", "127.0.0.1"]
+    assert {entry["remote_addr"] for entry in logged(gateway, 3)} == {"192.0.2.1", "127.0.0.2", "127.0.0.1"}
 
 
 def test_client_ip_header(running, origin):
     gateway = running(*upstream_of(origin), "--trust-proxy", "127.0.0.1", "--client-ip-header", "X-Client")
     request(gateway.address, "GET", "/", [("X-Client", "192.0.2.7"), ("X-Forwarded-For", "192.0.2.8")])
-    assert wait_until(lambda: gateway.stdout and json.loads(gateway.stdout))["remote_addr"] == "192.0.2.7"
+    assert logged(gateway, 1)[0]["remote_addr"] == "192.0.2.7"
 
 
 def test_websockets_pass(running, origin):
@@ -116,6 +119,14 @@ def test_websockets_pass(running, origin):
         assert connection.reader.read(5) == b"hello"
         connection.send(b"ping!")
         assert connection.reader.read(5) == b"ping!"
+
+
+@pytest.mark.parametrize("protocol", ["h2c", "H2C, websocket", "HTTP/2.0"])
+def test_no_tunnel_for_http2(running, origin, protocol):
+    """Requests inside such a tunnel would pass the room and the queue unseen."""
+    gateway = running(*upstream_of(origin))
+    request(gateway.address, "GET", "/", [("Upgrade", protocol), ("HTTP2-Settings", "AAMAAABkAAQAAP__")])
+    assert "Upgrade" not in origin.requests[-1].headers and "Connection" not in origin.requests[-1].headers
 
 
 def test_connections_to_the_application_are_kept(running, origin):
@@ -189,11 +200,10 @@ def test_access_log_is_json_without_secrets(running, origin):
     visitor = Visitor(gateway.address, ROOM)
     visitor.set_cookie("secret", "hunter2")
     visitor.page("/pay\"x?card=hunter2", headers=[("Authorization", "Basic hunter2")])
-    lines = wait_until(lambda: gateway.stdout.count("\n") == 3 and gateway.stdout).splitlines()
-    entries = [json.loads(line) for line in lines]
-    assert entries[-1]["uri"] == "/pay\"x" and entries[-1]["status"] == 200 and entries[-1]["method"] == "GET"
-    assert entries[-1]["waiting_room_name"] == ROOM and entries[-1]["waiting_room_state"] == "admitted"
-    assert len(entries[-1]["waiting_room_session"]) == 32
+    entry = next(entry for entry in logged(gateway, 3) if entry["status"] == 200)
+    assert entry["uri"] == "/pay\"x" and entry["method"] == "GET"
+    assert entry["waiting_room_name"] == ROOM and entry["waiting_room_state"] == "admitted"
+    assert len(entry["waiting_room_session"]) == 32
     assert "hunter2" not in gateway.stdout and "v1." not in gateway.stdout
 
 
@@ -203,8 +213,7 @@ def test_access_log_stays_json_for_odd_requests(running, origin):
         with Connection(gateway.address) as connection:
             connection.send(bad)
             connection.reader.read()
-    lines = wait_until(lambda: gateway.stdout.count("\n") == 4 and gateway.stdout).splitlines()
-    assert all(isinstance(json.loads(line)["status"], int) for line in lines)
+    assert all(isinstance(entry["status"], int) for entry in logged(gateway, 4))
 
 
 def test_access_log_in_a_file_or_off(running, origin, tmp_path):
@@ -212,7 +221,7 @@ def test_access_log_in_a_file_or_off(running, origin, tmp_path):
     assert request(quiet.address, "GET", "/").status == 200
     filed = running(*upstream_of(origin), "--access-log", tmp_path / "log")
     assert request(filed.address, "GET", "/").status == 200
-    assert json.loads(wait_until((tmp_path / "log").read_text))["status"] == 200
+    assert json.loads(wait_until(lambda: (tmp_path / "log").read_text()))["status"] == 200
     assert quiet.stdout == filed.stdout == ""
 
 
@@ -281,12 +290,15 @@ def test_sighup_takes_up_rotated_keys_and_keeps_everybody(running, origin):
 def test_workers_have_no_rights_and_reach_their_files(running, origin):
     """As root: the state folder and what is in it are root's, the workers are not root, and what they must write they can."""
     gateway = running(*upstream_of(origin), "--capacity", "1")
-    owners = {Path(f"/proc/{pid}").stat().st_uid for pid in workers(gateway)}
     room = (gateway.state / "work/room").stat()
-    assert owners == {room.st_uid}
+
+    def owners():
+        return {Path(f"/proc/{pid}").stat().st_uid for pid in workers(gateway)}
+
+    wait_until(lambda: owners() == {room.st_uid})  # a worker is born with the master's rights
     assert gateway.state.stat().st_uid == (gateway.state / "nginx.conf").stat().st_uid == (gateway.state / "keys").stat().st_uid == os.geteuid()
     if os.geteuid() == 0:
-        assert owners == {pwd.getpwnam("www-data").pw_uid}
+        assert room.st_uid == pwd.getpwnam("www-data").pw_uid
     Visitor(gateway.address, ROOM).page("/")
     gateway.end()
     assert list((gateway.state / "work/room").iterdir()), "the workers saved nothing"

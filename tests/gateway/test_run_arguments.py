@@ -1,5 +1,7 @@
 """`fairway run`: what it takes, what it refuses, and the nginx.conf that comes of it."""
 
+import os
+import shutil
 import stat
 import subprocess
 from collections import Counter
@@ -28,8 +30,8 @@ FLAGS = [
     ("--access-log", "/var/log/elsewhere.json", "access_log /var/log/elsewhere.json fairway_json;"),
 ]
 NEEDED = {"--rate": ("--capacity", "1"), "--bypass": ("--capacity", "1"), "--client-ip-header": ("--trust-proxy", "10.0.0.0/8")}
-NASTY = ['a"b', "a'b", "a;b", "a b", "a\nb", "a\r\nb", "a$b", "$uri", "a{b}", "a}b", "a#b", "a\\b", 'x"; load_module evil.so; #', "x;\nload_module evil.so;\n",
-         "${x}", "\x7f", "é"]
+NASTY = ['a"b', "a'b", "a;b", "a b", "a\nb", "a\r\nb", "a$b", "$uri", "a{b}", "a}b", "a#b", "a\\b", "${x}", "\x7f", "é",
+         'x"; load_module evil.so; #', "x;\nload_module evil.so;\n"]
 
 
 def printed(*arguments, **values):
@@ -162,8 +164,8 @@ def test_nginx_takes_quoted_values(tmp_path):
     text = printed(*UPSTREAM, "--capacity", "1", "--state", state, "--bypass", "/a\";'\\{}$(.*)[é]+?^|", "--access-log", state / "log\"; x")
     config = tmp_path / "nginx.conf"
     config.write_text(text)
-    done = subprocess.run([NGINX, "-t", "-q", "-e", "stderr", "-p", "./", "-c", config], cwd=state / "work", env=environment(), capture_output=True, text=True,
-                          timeout=60)
+    done = subprocess.run([NGINX, "-t", "-q", "-e", "stderr", "-p", "./", "-c", config], cwd=state / "work", env=environment(), capture_output=True,
+                          text=True, timeout=60)
     assert done.returncode == 0, done.stderr
     assert (state / "log\"; x").exists()
 
@@ -178,12 +180,15 @@ def test_keys_new_and_rotate(tmp_path):
     file.write_text(first + "# mine\n")
     link = tmp_path / "link"
     link.symlink_to(file)
+    if os.geteuid() == 0:
+        shutil.chown(file, "nobody", "nogroup")
+    owner = file.owner(), file.group()
     done = fairway("keys", "rotate", "--keys", link)
     assert done.returncode == 0 and "eload" in done.stdout
     lines = file.read_text().splitlines()
     assert link.is_symlink() and "\n".join(lines[1:]) + "\n" == first + "# mine\n"
     assert lines[0].split(":")[0] in done.stdout and lines[0].split(":")[1] not in done.stdout
-    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600 and (file.owner(), file.group()) == owner
     assert sorted(path.name for path in tmp_path.iterdir()) == ["keys", "link"]
 
 

@@ -9,9 +9,9 @@ import subprocess
 
 import pytest
 
-from harness.command import Running, fairway
+from harness.command import COMMAND, Running, fairway
 from harness.http1 import request
-from harness.nginx import MODULE, free_port
+from harness.nginx import MODULE, NGINX, free_port
 
 
 def upstream_of(origin):
@@ -49,6 +49,11 @@ def test_default_state_folder(running, origin):
     assert {path.name for path in gateway.state.iterdir()} == {"keys", "lock", "nginx.conf", "nginx.pid", "work"}
     assert mode(gateway.state) == mode(gateway.folder / ".local") == 0o700
     assert gateway.end() == 0 and not (gateway.state / "nginx.pid").exists()
+
+
+def test_finds_nginx_and_the_module_by_itself(running, origin):
+    gateway = running(*upstream_of(origin), "--capacity", "1", FAIRWAY_NGINX=None, FAIRWAY_MODULE=None)
+    assert f"load_module {COMMAND.parent}/ngx_http_fairway_module.so;" in (gateway.state / "nginx.conf").read_text()
 
 
 def test_keys_outlive_a_restart(running, origin, tmp_path):
@@ -128,7 +133,7 @@ def patched_module(tmp_path, old, new):
 
 
 def test_module_for_another_nginx(tmp_path):
-    version = re.search(r"nginx/([0-9.]+)", subprocess.run(["nginx", "-v"], capture_output=True, text=True, timeout=30).stderr)[1]
+    version = re.search(r"nginx/([0-9.]+)", subprocess.run([NGINX, "-v"], capture_output=True, text=True, timeout=30).stderr)[1]
     number = int("{}{:03}{:03}".format(*map(int, version.split("."))))
     module = patched_module(tmp_path, number.to_bytes(4, "little"), (1_018_000).to_bytes(4, "little"))
     assert says(run(tmp_path, FAIRWAY_MODULE=module), f"built for nginx 1.18.0, this is nginx {version}")
@@ -198,7 +203,7 @@ def test_low_ports_need_root(tmp_path):
     if os.geteuid() == 0:
         home.chmod(0o777)
     user = "nobody" if os.geteuid() == 0 else None
-    done = fairway("run", "--upstream", "http://127.0.0.1:9", "--listen", max(first - 1, 1), "--state", home / "nowhere/state", as_user=user, HOME=home)
+    done = run(home, "--listen", max(first - 1, 1), as_user=user, FAIRWAY_LISTEN=None)
     assert done.returncode == 1
     assert ("need root" in done.stderr) == (first > 1), done.stderr
 

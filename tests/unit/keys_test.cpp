@@ -67,7 +67,7 @@ TEST(Keys, MadeLinesAreKeysFiles) {
   for (int i = 0; i < 50; ++i) {
     const std::string line = make_key_line(ids);
     ids.push_back(line.substr(0, line.find(':')));
-    text = line + "\n" + text;
+    text.insert(0, "\n").insert(0, line);
   }
   const auto keys = ring(text);
   ASSERT_EQ(keys->keys().size(), 50u);

@@ -177,6 +177,7 @@ TEST_F(MemoryStoreTest, EveryKindOfCallNoticesATornBlock) {
   Visitor v{.sid = sid_of(1)};
   one("sale", Kind::enter, v);
   tear();
+  EXPECT_EQ(store->free_bytes(), 0U);
   EXPECT_EQ(store->next_room("", out, kPid), 0U);
   tear();
   EXPECT_TRUE(store->remove("sale", kPid));

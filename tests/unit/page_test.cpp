@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <fstream>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -137,8 +138,9 @@ TEST(Template, LeavesEverythingElseAlone) {
 
 TEST(Template, AppendsAndMayBeCopied) {
   std::string out = "before ";
-  const Template first("{{lang}}");
-  const Template second = first;
+  auto first = std::make_optional<Template>("{{lang}}");
+  const Template second = *first;
+  first.reset();
   second.render(sample(), Language::ja, out);
   EXPECT_EQ(out, "before ja");
 }
@@ -306,7 +308,7 @@ TEST(Policy, ACustomPageKeepsToItsOwnOrigin) {
   for (const char* part : {"object-src 'none'", "base-uri 'none'", "form-action 'self'", "frame-ancestors 'self'"})
     EXPECT_NE(policy.find(part), std::string::npos) << part;
   EXPECT_EQ(policy.find("http"), std::string::npos);
-  EXPECT_EQ(policy.find("*"), std::string::npos);
+  EXPECT_EQ(policy.find('*'), std::string::npos);
 }
 
 }  // namespace

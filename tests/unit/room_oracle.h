@@ -49,6 +49,7 @@ class Oracle {
     admissions_.clear();
     limit_since_ = last_.now;
     keep_until_ = 0;
+    cut_known_ = cut_known_ && then.epoch != 0;
     last_ = then;
   }
 
@@ -75,6 +76,7 @@ class Oracle {
   std::string check_presence(const Call& call) const;
   std::string check_answers(const Call& call) const;
   std::string check_progress(const Call& call) const;
+  bool had_to_go(const Call& call, const Operation& op) const;
   bool ended_by_caller(const Call& call, std::uint64_t id) const;
   bool newly_admitted(const Seen& s, const Call& call) const;
   std::uint64_t reserved(const Call& call) const {
@@ -93,10 +95,12 @@ class Oracle {
   std::uint64_t remembered_ = 0, back_ = 0;
   Micros reserve_until_ = 0, keep_until_ = 0;
   bool was_recovering_ = false;
+  bool cut_known_ = false;  // tickets may be refused because of it
 };
 
 inline std::string Oracle::check(const RoomState& state, const Call& call) {
   after_ = look(state);
+  cut_known_ = cut_known_ || call.cut;
   follow_epoch(call);
   note_admissions(call);
   std::string wrong;
@@ -214,6 +218,18 @@ inline bool Oracle::ended_by_caller(const Call& call, std::uint64_t id) const {
                      [id](const Operation& op) { return (op.kind == Kind::release || op.kind == Kind::evict) && id_of(op.sid) == id; });
 }
 
+// Gone is who was ended, lost too long ago, or is past the hard end of a session.
+inline bool Oracle::had_to_go(const Call& call, const Operation& op) const {
+  if (cut_known_ || ended_by_caller(call, id_of(op.sid))) return true;
+  const Seen* old = find(before_, id_of(op.sid));
+  const Micros now = call.summary.now;
+  const Micros longest = call.settings.session_max;
+  if (old == nullptr) return op.kind == Kind::heartbeat && longest > 0 && op.admitted + longest <= now;
+  if (old->place == Place::ended) return true;
+  if (old->place == Place::inside && longest > 0 && old->admitted + longest <= now) return true;
+  return old->lost_since != 0 && now - old->lost_since > call.settings.return_grace;
+}
+
 // Nobody present loses a place, nobody inside a slot, and while the store holds on nobody loses anything.
 inline std::string Oracle::check_presence(const Call& call) const {
   const Micros now = call.summary.now;
@@ -245,6 +261,8 @@ inline std::string Oracle::check_answers(const Call& call) const {
     if (answer.state == State::admitted && (s->place != Place::inside || s->when != answer.expires || !s->claimed))
       return "admitted, but not inside";
     if (answer.state == State::admitted && answer.expires <= call.summary.now) return "admitted into a slot that is over";
+    if (answer.state == State::gone && !had_to_go(call, call.operations[i])) return "somebody was sent away without a reason";
+    if (answer.state == State::full && call.summary.waiting < call.settings.max_waiting) return "full, though there was room in the line";
     if (answer.state != State::waiting) continue;
     if (s->place != Place::waiting) return "told to wait, but not in line";
     const auto ahead =

@@ -35,7 +35,7 @@ TEST(RoomProperties, TheGuaranteesOfTheLineHoldWhateverHappens) {
   const std::uint64_t steps = from_environment("FAIRWAY_PROPERTY_OPS", 1'500'000);
   const std::uint64_t first = from_environment("FAIRWAY_PROPERTY_SEED", 1);
   constexpr std::uint64_t kStepsPerLife = 5000;
-  World::Seen all{};
+  Tally all;
   std::uint64_t done = 0;
   for (std::uint64_t seed = first; done < steps; ++seed) {
     Random random(seed);
@@ -44,7 +44,7 @@ TEST(RoomProperties, TheGuaranteesOfTheLineHoldWhateverHappens) {
       const std::string wrong = world.step();
       ASSERT_EQ(wrong, "") << "seed " << seed << ", step " << i << " (FAIRWAY_PROPERTY_SEED=" << seed << ")" << world.describe();
     }
-    const World::Seen& s = world.seen();
+    const Tally& s = world.tally();
     all = {all.calls + s.calls,
            all.admitted + s.admitted,
            all.waiting + s.waiting,
@@ -55,7 +55,6 @@ TEST(RoomProperties, TheGuaranteesOfTheLineHoldWhateverHappens) {
            all.rollbacks + s.rollbacks,
            all.recoveries + s.recoveries,
            all.returned + s.returned,
-           all.taken_over + s.taken_over,
            all.cuts + s.cuts};
   }
   std::cout << all.calls << " calls: admitted " << all.admitted << ", waiting " << all.waiting << ", gone " << all.gone << ", full "

@@ -64,7 +64,8 @@ RC_GTEST_PROP(TokenProperty, FieldsOfTwoTokensDoNotMix, (Token one, Token other)
   RC_ASSERT(error == (first == second ? TokenError::none : TokenError::bad_mac));
 }
 
-RC_GTEST_PROP(TokenProperty, AnyTextIsHandled, (std::string text)) {
+RC_GTEST_PROP(TokenProperty, AnyTextIsHandled, ()) {
+  const std::string text = *rc::gen::arbitrary<std::string>();
   Token read;
   TokenContext context;
   context.room = "sale";

@@ -41,7 +41,10 @@ Service constant(double rate) {
 Service random_gaps(double rate, Random& random, int step = std::numeric_limits<int>::max(), double factor = 1) {
   return [=, &random, next = 0.0](int t) mutable {
     unsigned count = 0;
-    for (; next <= t; next += random.exponential(1 / (t > step ? rate * factor : rate))) ++count;
+    while (next <= t) {
+      next += random.exponential(1 / (t > step ? rate * factor : rate));
+      ++count;
+    }
     return count;
   };
 }

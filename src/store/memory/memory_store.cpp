@@ -178,8 +178,9 @@ std::size_t MemoryStore::bytes_for(std::uint64_t sessions) noexcept {
   return std::max<std::size_t>(kMinSize, kRooms + sessions * kPerSession);
 }
 
+// Nothing of a torn block is read.
 std::size_t MemoryStore::free_bytes() const noexcept {
-  return arena_->free_bytes();
+  return mutator_.load(std::memory_order_relaxed) == 0 ? arena_->free_bytes() : 0;
 }
 
 }  // namespace fairway

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from .limits import scaled, wait_until
-from .nginx import BAD_LINE, MODULE, ROOT, SANITIZER, environment, free_port, processes_of
+from .nginx import BAD_LINE, MODULE, NGINX, ROOT, SANITIZER, environment, free_port, processes_of
 
 COMMAND = Path(os.environ.get("FAIRWAY_COMMAND", ROOT / "build/fairway")).resolve()
 
@@ -17,7 +17,7 @@ COMMAND = Path(os.environ.get("FAIRWAY_COMMAND", ROOT / "build/fairway")).resolv
 def clean_environment(**values):
     """The test's environment without settings for the command but those given; None takes one away."""
     kept = {name: value for name, value in environment().items() if not name.startswith("FAIRWAY_")}
-    kept.update({"FAIRWAY_MODULE": MODULE, **values})
+    kept.update({"FAIRWAY_MODULE": MODULE, "FAIRWAY_NGINX": NGINX, **values})
     return {name: str(value) for name, value in kept.items() if value is not None}
 
 

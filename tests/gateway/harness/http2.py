@@ -9,6 +9,7 @@ import h2.events
 
 from .http1 import Broken, Headers, Response
 from .limits import scaled
+from .visitor import Visitor
 
 
 class Http2:
@@ -36,12 +37,12 @@ class Http2:
         self.socket.close()
 
     def start(self, method, path, headers=(), body=b"", authority="localhost"):
-        """Sends a request and returns its stream."""
+        """Sends a request and returns its stream; of the body no more than the server waits for."""
         stream = self.connection.get_next_available_stream_id()
         pseudo = [(":method", method), (":path", path), (":scheme", self.scheme), (":authority", authority)]
         self.connection.send_headers(stream, pseudo + [(name.lower(), value) for name, value in headers], end_stream=not body)
         self._flush()
-        while body:
+        while body and stream not in self.ended and stream not in self.resets:
             size = min(self.connection.local_flow_control_window(stream), self.connection.max_outbound_frame_size, len(body))
             if size == 0:
                 self._receive()
@@ -89,3 +90,14 @@ class Http2:
             self.ended.add(event.stream_id)
         elif isinstance(event, h2.events.StreamReset):
             self.resets[event.stream_id] = event.error_code
+
+
+class Http2Visitor(Visitor):
+    """A browser that speaks HTTP/2: each cookie in a field of its own, as browsers send them."""
+
+    def _exchange(self, step):
+        headers = []
+        for name, value in step.headers:
+            headers += [(name, part) for part in value.split("; ")] if name == "Cookie" else [(name, value)]
+        with Http2(self.address, **self.options) as connection:
+            return connection.request(step.method, step.target, headers, step.body)

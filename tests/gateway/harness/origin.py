@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import hashlib
+import ssl
 import threading
 import time
 from dataclasses import dataclass, field
@@ -61,6 +62,7 @@ class Origin:
     requests: list = field(default_factory=list)  # of Seen, in the order of arrival
     running: int = 0
     peak: int = 0  # most requests at once
+    tls: Optional[ssl.SSLContext] = None  # speaks https with it
     _answers: dict = field(default_factory=dict)
 
     def start(self):
@@ -128,7 +130,7 @@ class Origin:
     async def _serve(self, started):
         self._stop = asyncio.Event()
         self._tasks = set()
-        server = await asyncio.start_server(self._connection, "127.0.0.1", 0, backlog=2048)
+        server = await asyncio.start_server(self._connection, "127.0.0.1", 0, backlog=2048, ssl=self.tls)
         self.port = server.sockets[0].getsockname()[1]
         started.set()
         await self._stop.wait()

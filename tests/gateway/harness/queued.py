@@ -54,6 +54,18 @@ class Pending:
         finally:
             self.connection.socket.settimeout(scaled(60))
 
+    def lost(self):
+        """Whether the gateway has closed the connection without an answer."""
+        self.connection.socket.settimeout(0.01)
+        try:
+            return self.connection.socket.recv(1, socket.MSG_PEEK) == b""
+        except (TimeoutError, socket.timeout):
+            return False
+        except ConnectionError:
+            return True
+        finally:
+            self.connection.socket.settimeout(scaled(60))
+
     def vanish(self, how="fin"):
         if how == "rst":
             self.connection.reset()

@@ -18,3 +18,10 @@ def client_context(certificate, protocols=("http/1.1",)):
     context = ssl.create_default_context(cafile=str(certificate))
     context.set_alpn_protocols(list(protocols))
     return context
+
+
+def server_context(certificate, key):
+    """For a server of the test's own."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate, key)
+    return context

@@ -161,12 +161,15 @@ class Visitor(Person):
         super().__init__(address, *args, **more)
         self.options = {"source": source, "tls": tls}
 
+    def _exchange(self, step):
+        return request(self.address, step.method, step.target, step.headers, step.body, **self.options)
+
     def _drive(self, steps):
         try:
             step = next(steps)
             while True:
                 if isinstance(step, Send):
-                    step = steps.send(request(self.address, step.method, step.target, step.headers, step.body, **self.options))
+                    step = steps.send(self._exchange(step))
                 else:
                     time.sleep(step)
                     step = next(steps)

@@ -12,7 +12,7 @@ export const de: Words = {
     etaUnknown: "noch nicht absehbar",
     title: "{rank} · In der Warteschlange",
     called: "Sie sind dran!",
-    updated: "Zuletzt aktualisiert: {time}",
+    updated: "Stand: {time}",
     spoken: "Ihr Platz in der Warteschlange: {rank}. Voraussichtliche Wartezeit: {eta}.",
   },
   heading: "Sie sind in der Warteschlange",

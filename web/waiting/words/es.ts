@@ -12,7 +12,7 @@ export const es: Words = {
     etaUnknown: "aún no se sabe",
     title: "{rank} · En la fila",
     called: "¡Es su turno!",
-    updated: "Última actualización: {time}",
+    updated: "Actualizado a las {time}",
     spoken: "Su lugar en la fila es el {rank}. Espera estimada: {eta}.",
   },
   heading: "Está en la fila",

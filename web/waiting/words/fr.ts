@@ -12,7 +12,7 @@ export const fr: Words = {
     etaUnknown: "pas encore connue",
     title: "{rank} · File d’attente",
     called: "C’est à vous !",
-    updated: "Dernière mise à jour : {time}",
+    updated: "Mis à jour à {time}",
     spoken: "Votre place dans la file : {rank}. Attente estimée : {eta}.",
   },
   heading: "Vous êtes dans la file d’attente",

@@ -520,12 +520,14 @@ local function take_over(operation, r)
   if set.session_max > 0 and admitted + set.session_max <= now then return not r.place and GONE end
   if s.inside >= set.capacity + set.max_waiting then return false end
   local number = operation.claim and operation.number or draw_number()
+  local was_back = r.place == LOST -- it may have been counted before its slot ran out
   if r.place then
     put(r, INSIDE, number, now, admitted)
   elseif not add(r, operation, INSIDE, number, now, admitted) then
     return NO_MEMORY
   end
-  if operation.claim then s.back = s.back + 1 else s.last = number end
+  if operation.claim and not was_back then s.back = s.back + 1 end
+  if not operation.claim then s.last = number end
   operation.created = not operation.claim
   return extend(r)
 end

@@ -1,5 +1,5 @@
 // Both stores must give equal results: the same random operations, times, settings and losses go to each, and every field of every
-// answer is compared. FAIRWAY_DIFF_OPERATIONS sets how many operations (60,000; nightly 1,000,000 or more), FAIRWAY_DIFF_SEED where
+// answer is compared. FAIRWAY_DIFF_OPERATIONS sets how many operations (40,000; nightly 1,000,000 or more), FAIRWAY_DIFF_SEED where
 // the random sequence starts; it is printed, so that a failure can be run again.
 #include <gtest/gtest.h>
 
@@ -270,7 +270,7 @@ class Differential {
 };
 
 TEST(Differential, BothStoresGiveEqualResults) {
-  const std::uint64_t wanted = from_environment("FAIRWAY_DIFF_OPERATIONS", 60'000);
+  const std::uint64_t wanted = from_environment("FAIRWAY_DIFF_OPERATIONS", 40'000);
   const auto clock = static_cast<std::uint64_t>(std::chrono::system_clock::now().time_since_epoch().count());
   Server server;
   Scripted scripted(server);

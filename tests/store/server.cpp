@@ -102,7 +102,10 @@ void Server::start() {
       ::close(socket);
       return;
     }
-    if (::waitpid(pid_, nullptr, WNOHANG) == pid_) break;
+    if (::waitpid(pid_, nullptr, WNOHANG) == pid_) {
+      pid_ = 0;
+      break;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   throw std::runtime_error(words[0] + " did not start");

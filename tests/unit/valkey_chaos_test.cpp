@@ -11,8 +11,6 @@
 namespace fairway::valkey::test {
 namespace {
 
-constexpr Micros kTimeout = 250'000;
-
 class Chaos {
  public:
   Chaos(std::uint64_t seed, std::vector<std::string_view> words) : random_(seed), rig_(std::move(words)) {}

@@ -1,6 +1,8 @@
 // A client of the Valkey store with a scripted other side: tests read the commands it sent and answer as a server would.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <map>
 #include <string>
 #include <vector>
@@ -8,6 +10,8 @@
 #include "store/valkey/client.h"
 
 namespace fairway::valkey::test {
+
+inline constexpr Micros kTimeout = 250'000;  // the default
 
 inline Config config_of(std::vector<std::string_view> words) {
   std::string error;
@@ -138,6 +142,31 @@ class Rig : public Rooms {
   std::map<Link::Id, ReplyReader> readers_;
 };
 
+inline std::vector<std::string> names(const std::vector<Command>& commands) {
+  std::vector<std::string> out;
+  for (const Command& command : commands) out.push_back(command.name());
+  return out;
+}
+
+using Names = std::vector<std::string>;
+
 using Outcomes = std::multimap<std::uint64_t, Outcome>;
+
+// A client of one server.
+class ReadyRig : public testing::Test {
+ protected:
+  // A client with a connection that is up, and nothing under way.
+  void make_ready() {
+    rig.client.refresh(0, rig.now);
+    rig.advance();
+    rig.open_all();
+    ASSERT_EQ(rig.sent().size(), 1U);
+    rig.answer(refresh_reply());
+    ASSERT_EQ(rig.client.take_reports().size(), 1U);
+  }
+  static std::string refresh_reply() { return script_reply(0, false, true, false); }
+
+  Rig rig{{"valkey://one"}};
+};
 
 }  // namespace fairway::valkey::test

@@ -212,7 +212,8 @@ void Client::finish(RoomId id, Line& line, Outcome outcome, Response response, M
 }
 
 void Client::fail(RoomId id, Line& line, Failure failure, const std::string& message, Micros now) {
-  breaker_.failed(line.permit, now, pause());
+  // Without a permit nothing was begun: this worker was late, not the store.
+  if (line.permit.allowed) breaker_.failed(line.permit, now, pause());
   reports_.push_back(
       {id, Outcome::failed, failure, {}, line.refreshing, line.permit.outage, line.operations.size(), now - line.begun, message});
   for (const Pending& pending : line.current) complete(id, pending, Outcome::failed);

@@ -2,7 +2,6 @@
 
 import random
 import signal
-import threading
 import time
 
 import pytest

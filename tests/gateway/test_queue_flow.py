@@ -254,7 +254,7 @@ def test_cached_responses_cost_nothing(queue, origin):
 
 
 def test_streams_give_their_slots_back(queue, origin):
-    origin.on("/ws", Answer(kind="websocket")).on("/events", Answer(kind="events", events=1000))
+    origin.on("/ws", Answer(kind="websocket")).on("/events", Answer(kind="events", events=100, headers=(("X-Accel-Buffering", "no"),)))
     running = queue()
     open_streams = []
     for _ in range(4):

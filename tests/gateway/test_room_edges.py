@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from harness.http1 import request
-from harness.rooms import ROOM, full_room, room  # noqa: F401
+from harness.rooms import ROOM
 from harness.visitor import PAGE, Visitor
 
 # Endpoints

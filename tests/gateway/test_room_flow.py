@@ -6,7 +6,6 @@ import pytest
 
 from harness.http1 import request
 from harness.origin import Answer
-from harness.rooms import full_room, room  # noqa: F401
 from harness.visitor import PAGE, Visitor
 
 # 5: no token

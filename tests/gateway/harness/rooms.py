@@ -1,4 +1,4 @@
-"""A room in front of the origin, for tests of the visitor's flow. A test module that uses the fixtures imports them."""
+"""A room in front of the origin, for tests of the visitor's flow. Its fixtures are known to every test (conftest.py)."""
 
 import pytest
 

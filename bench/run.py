@@ -11,10 +11,11 @@ from pathlib import Path
 import micro
 import queue_side_by_side
 import room_gateway
+import store
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent / "build"
-SECTIONS = {"room-gateway": room_gateway.run, "queue": queue_side_by_side.run, "micro": micro.run}
+SECTIONS = {"room-gateway": room_gateway.run, "queue": queue_side_by_side.run, "store": store.run, "micro": micro.run}
 
 
 def machine():

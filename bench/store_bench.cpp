@@ -3,6 +3,9 @@
 // network and the parsing, not only that of the script.
 //
 //   store_bench [waiting] [polls] [pairs]      100000 20000 7
+//
+// Prints a name and numbers a line: bytes_per_waiter; alone (us); batch_N (us, ratio to alone, medians of the pairs); load_N, the
+// client with N polls under way (polls to a call, us, polls per second). bench/store.py makes the table.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -140,8 +143,7 @@ void run(std::uint64_t waiting, std::size_t polls, int pairs) {
   Server server;
   Room room(server);
   room.fill(waiting);
-  std::printf("%llu waiting: %.0f bytes of the server's memory per waiter\n", static_cast<unsigned long long>(waiting),
-              room.bytes_per_waiter());
+  std::printf("bytes_per_waiter %.0f\n", room.bytes_per_waiter());
   const std::size_t batches[] = {8, 32, 128};
   std::vector<double> alone;
   std::vector<double> together[std::size(batches)];
@@ -153,15 +155,13 @@ void run(std::uint64_t waiting, std::size_t polls, int pairs) {
       ratios[i].push_back(together[i].back() / alone.back());
     }
   }
-  std::printf("server CPU per poll, medians of %d pairs: alone %.1f us", pairs, median(alone));
+  std::printf("alone %.2f\n", median(alone));
   for (std::size_t i = 0; i < std::size(batches); ++i) {
-    std::printf(", in batches of %zu %.1f us (%.2f of alone)", batches[i], median(together[i]), median(ratios[i]));
+    std::printf("batch_%zu %.2f %.3f\n", batches[i], median(together[i]), median(ratios[i]));
   }
-  std::printf("\n");
   for (const std::size_t under_way : {16UL, 64UL, 512UL}) {
     const Loaded loaded = poll_through_client(server, room, waiting, under_way, polls * 2);
-    std::printf("client with %zu polls under way: %.1f a call, %.1f us of server CPU a poll, %.0f polls per second\n", under_way,
-                loaded.per_call, loaded.cost, loaded.rate);
+    std::printf("load_%zu %.1f %.2f %.0f\n", under_way, loaded.per_call, loaded.cost, loaded.rate);
   }
 }
 

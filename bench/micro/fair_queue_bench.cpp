@@ -62,7 +62,7 @@ struct Bench {
 
 void TakeAndRelease(benchmark::State& state) {
   Bench bench(8, 256);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     bench.now += 20 * kMillisecond;
     const Decision d = bench.queue->acquire({bench.worker, 0, bench.next_client(), 1}, bench.now);
     bench.queue->release(d.handle, {}, bench.now + 10 * kMillisecond);
@@ -72,7 +72,7 @@ BENCHMARK(TakeAndRelease);
 
 void TakeAndReleaseSameClient(benchmark::State& state) {
   Bench bench(8, 256);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     bench.now += 20 * kMillisecond;
     const Decision d = bench.queue->acquire({bench.worker, 0, bench.clients[7], 1}, bench.now);
     bench.queue->release(d.handle, {}, bench.now + 10 * kMillisecond);
@@ -90,7 +90,7 @@ void EnqueueAndDispatch(benchmark::State& state) {
     const Decision d = bench.queue->acquire({bench.worker, 0, bench.next_client(), 1}, bench.now);
     if (d.kind == Decision::Kind::direct) running.push_back(d.handle);
   }
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     bench.now += 2 * kMillisecond;
     bench.queue->release(running[next_to_end], {}, bench.now);
     const auto mail = bench.queue->next_mail(bench.worker, bench.now);
@@ -106,7 +106,7 @@ BENCHMARK(EnqueueAndDispatch)->Arg(10)->Arg(64)->Arg(256)->Arg(1024);
 void ArriveWhenFull(benchmark::State& state) {
   Bench bench(8, 256);
   while (bench.queue->waiting() < 256) bench.queue->acquire({bench.worker, 0, bench.clients[bench.queue->waiting() % 16], 1}, bench.now);
-  for (auto _ : state) {
+  for ([[maybe_unused]] auto _ : state) {
     bench.now += kMillisecond;
     benchmark::DoNotOptimize(bench.queue->acquire({bench.worker, 0, bench.next_client(), 1}, bench.now));
     while (bench.queue->next_mail(bench.worker, bench.now)) {

@@ -118,7 +118,7 @@ class FairQueue {
   Decision admit(const Arrival& arrival, Client& client, bool direct) noexcept;
   Decision refuse(const Arrival& arrival, const Client& client) noexcept;
   bool make_room(const Client& client) noexcept;
-  void evict(std::uint32_t request) noexcept;
+  void evict(std::uint32_t index) noexcept;
   void count_grant(const Request& request) noexcept;
 
   Tables t_;

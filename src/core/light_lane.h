@@ -38,8 +38,8 @@ bool lane_admits(const Tables& t, const Payer& payer, std::uint32_t arriving = 0
 void note_light_arrival(Tables& t, std::uint64_t key) noexcept;
 
 // A request starts, and ends after holding its slot for `held`; `learn` says whether that is to be remembered.
-void lane_start(Tables& t, std::uint32_t request) noexcept;
-void lane_stop(Tables& t, std::uint32_t request, Nanos held, bool learn) noexcept;
+void lane_start(Tables& t, std::uint32_t index) noexcept;
+void lane_stop(Tables& t, std::uint32_t index, Nanos held, bool learn) noexcept;
 
 // Light requests that have run over count as others.
 void lane_expire(Tables& t) noexcept;

@@ -17,7 +17,7 @@
 
 namespace fairway::queue {
 
-// Moves the clock of `level` to the current time. To be called before anything changes that its speed depends on.
+// Moves the clock of a level to the current time. To be called before anything changes that its speed depends on.
 void advance(Tables& t, Level& level) noexcept;
 
 // Cost `amount` as seen by a flow of this weight.
@@ -36,10 +36,10 @@ Nanos flow_debt(const Tables& t, std::uint32_t flow) noexcept;
 // arrives later (at the clock) until it has caught up.
 inline constexpr Nanos kMaxCredit = 5 * kSecond;
 
-// Moves the clock of `level` to the current time and not behind the least key among its waiting flows; returns the flow of least
+// Moves the clock of a level to the current time and not behind the least key among its waiting flows; returns the flow of least
 // key among those that are `eligible`, of equal ones the one that began to wait first, or kNone. Looks at each waiting flow.
 template <class Eligible>
-std::uint32_t lift(Tables& t, std::uint32_t level, Eligible eligible) noexcept;
+std::uint32_t lift(Tables& t, std::uint32_t index, Eligible eligible) noexcept;
 void lift(Tables& t, std::uint32_t level) noexcept;
 
 // To be called before a request joins a flow that has none waiting. Forgets what an idle flow is forgiven, then

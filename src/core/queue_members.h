@@ -29,11 +29,11 @@ void enroll(Tables& t, const FlowKeys& keys, Client& client) noexcept;
 
 // Puts a request, whose network and session are set and held, into its flows by its state: waiting by order of arrival, or running.
 // A flow that has nothing waiting starts anew by its clock first.
-void join(Tables& t, std::uint32_t request) noexcept;
+void join(Tables& t, std::uint32_t index) noexcept;
 // Takes it out again, charging nothing.
-void leave(Tables& t, std::uint32_t request) noexcept;
+void leave(Tables& t, std::uint32_t index) noexcept;
 // A waiting request becomes a running one (state granted) of the same flows.
-void promote(Tables& t, std::uint32_t request) noexcept;
+void promote(Tables& t, std::uint32_t index) noexcept;
 // Gives the root bucket the weight it is due now.
 void weigh_root_bucket(Tables& t) noexcept;
 // Charges both flows of a request, which it may just have left.

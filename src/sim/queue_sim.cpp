@@ -61,12 +61,12 @@ class Simulation {
  private:
   void add_group(std::size_t group);
   void handle(const Event& event);
-  void send(std::uint32_t connection);
-  void start(std::uint32_t connection);
-  void finish(std::uint32_t connection);
-  void refused(std::uint32_t connection, std::uint32_t retry_after);
-  void next(std::uint32_t connection);
-  void next_part(std::uint32_t connection);
+  void send(std::uint32_t index);
+  void start(std::uint32_t index);
+  void finish(std::uint32_t index);
+  void refused(std::uint32_t index, std::uint32_t retry_after);
+  void next(std::uint32_t index);
+  void next_part(std::uint32_t index);
   void read_mail(std::uint32_t worker);
   void after_call();
   void account(const Connection& c);

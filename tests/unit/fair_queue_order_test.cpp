@@ -94,8 +94,7 @@ TEST_F(FairQueueOrder, ChargesAccrueAndAreTruedUp) {
 // H1: a clock is never behind the least key among the flows that wait: a newcomer does not inherit a minute of somebody's lead.
 TEST_F(FairQueueOrder, TheClockKeepsUpWithThoseWhoWait) {
   make(4);
-  std::vector<Handle> running;
-  for (int i = 0; i < 4; ++i) running.push_back(start(client(1)));
+  std::vector<Handle> running = start_all(4, client(1));
   for (int i = 0; i < 40; ++i) wait(client(1));
   for (int round = 0; round < 300; ++round) {  // a light client that is always active slows the fluid clock down
     pass(100 * ms);
@@ -136,8 +135,7 @@ TEST_F(FairQueueOrder, SlownessEarnsNoCredit) {
   make(8);
   const Handle slow = start(client(1));
   for (int i = 0; i < 600; ++i) {  // a minute in which others get much more
-    std::vector<Handle> handles;
-    for (int k = 0; k < 7; ++k) handles.push_back(start(client(2)));
+    std::vector<Handle> handles = start_all(7, client(2));
     pass(100 * ms);
     for (const Handle h : handles) end(h);
   }

@@ -176,8 +176,7 @@ TEST_F(FairQueueTest, CancelledWaitsPayAToken) {
 
 TEST_F(FairQueueTest, NewLimitsKeepDebtsAndWaitersAndDrain) {
   make(4);
-  std::vector<Handle> running;
-  for (int i = 0; i < 4; ++i) running.push_back(start(client(1)));
+  std::vector<Handle> running = start_all(4, client(1));
   const Handle a = wait(client(2));
   const Handle b = wait(client(3));
   pass(500 * ms);

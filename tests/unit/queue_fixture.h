@@ -49,6 +49,16 @@ class QueueTest : public ::testing::Test {
     EXPECT_EQ(d.kind, Decision::Kind::queued);
     return d.handle;
   }
+  std::vector<Handle> start_all(std::size_t count, const FlowKeys& keys) {
+    std::vector<Handle> handles(count);
+    for (Handle& handle : handles) handle = start(keys);
+    return handles;
+  }
+  std::vector<Handle> wait_all(std::size_t count, const FlowKeys& keys, std::uint64_t cost_class = 1) {
+    std::vector<Handle> handles(count);
+    for (Handle& handle : handles) handle = wait(keys, cost_class);
+    return handles;
+  }
   void end(Handle handle, const Outcome& outcome = {}) { EXPECT_TRUE(queue->release(handle, outcome, now).has_value()); }
   void pass(Nanos time) { now += time; }
   // A request that runs for `time`.

@@ -14,8 +14,7 @@ using Kind = Decision::Kind;
 TEST_F(QueueFull, TheNewestOfTheLongestMakesRoom) {
   make({.concurrency = 1, .size = 6, .probation = false});
   start(client(9));
-  std::vector<Handle> longest;
-  for (int i = 0; i < 4; ++i) longest.push_back(wait(client(1)));
+  const std::vector<Handle> longest = wait_all(4, client(1));
   wait(client(2));
   wait(client(2));
   wait(client(3));
@@ -51,8 +50,7 @@ TEST_F(QueueFull, ATieRefusesTheArrival) {
 TEST_F(QueueFull, ANeighbourOfTheHogIsLetIn) {
   make({.concurrency = 1, .size = 4, .probation = false});
   start(client(9));
-  std::vector<Handle> hog;
-  for (int i = 0; i < 4; ++i) hog.push_back(wait(client(1)));
+  const std::vector<Handle> hog = wait_all(4, client(1));
   wait(client(1, 1));
   const std::vector<Mail> letters = mail();
   ASSERT_EQ(letters.size(), 1U);
@@ -89,8 +87,7 @@ TEST_F(QueueFull, SlowRequestsAreNotLongerThanQuickOnes) {
   start(client(9));
   wait(client(1), 7);
   wait(client(1), 7);
-  std::vector<Handle> quick;
-  for (int i = 0; i < 3; ++i) quick.push_back(wait(client(2), 8));
+  const std::vector<Handle> quick = wait_all(3, client(2), 8);
   wait(client(3));
   const std::vector<Mail> letters = mail();
   ASSERT_EQ(letters.size(), 1U);
@@ -103,8 +100,7 @@ TEST_F(QueueFull, WeightsCountInLength) {
   make_known(client(1));
   start(client(1));
   for (std::uint32_t i = 0; i < 9; ++i) wait(client(100 + i));  // weight 3: length 3
-  std::vector<Handle> known;
-  for (int i = 0; i < 5; ++i) known.push_back(wait(client(1)));
+  const std::vector<Handle> known = wait_all(5, client(1));
   wait(client(120));
   const std::vector<Mail> letters = mail();
   ASSERT_EQ(letters.size(), 1U);

@@ -60,7 +60,8 @@ struct Bench {
   const FlowKeys& next_client() { return clients[step++ % clients.size()]; }
 };
 
-void TakeAndRelease(benchmark::State& state) {
+// Records that the processor has not at hand.
+void TakeAndReleaseOfAnyClient(benchmark::State& state) {
   Bench bench(8, 256);
   for ([[maybe_unused]] auto _ : state) {
     bench.now += 20 * kMillisecond;
@@ -68,9 +69,9 @@ void TakeAndRelease(benchmark::State& state) {
     bench.queue->release(d.handle, {}, bench.now + 10 * kMillisecond);
   }
 }
-BENCHMARK(TakeAndRelease);
+BENCHMARK(TakeAndReleaseOfAnyClient);
 
-void TakeAndReleaseSameClient(benchmark::State& state) {
+void TakeAndReleaseOfOneClient(benchmark::State& state) {
   Bench bench(8, 256);
   for ([[maybe_unused]] auto _ : state) {
     bench.now += 20 * kMillisecond;
@@ -78,7 +79,7 @@ void TakeAndReleaseSameClient(benchmark::State& state) {
     bench.queue->release(d.handle, {}, bench.now + 10 * kMillisecond);
   }
 }
-BENCHMARK(TakeAndReleaseSameClient);
+BENCHMARK(TakeAndReleaseOfOneClient);
 
 // One request ends, the next of the waiting ones gets its slot, and another client joins the queue, which stays `waiting` long.
 void EnqueueAndDispatch(benchmark::State& state) {

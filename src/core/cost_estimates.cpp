@@ -29,9 +29,14 @@ void learn_class(Tables& t, std::uint64_t id, Nanos cost) noexcept {
 
 }  // namespace
 
+float kept_after(Nanos elapsed, Nanos half_life) noexcept {
+  constexpr Nanos most = 64;  // half-lives; beyond, the exponential underflows, slowly
+  return elapsed >= most * half_life ? 0 : std::exp2(-static_cast<float>(elapsed) / static_cast<float>(half_life));
+}
+
 Nanos decayed(Nanos value, Nanos elapsed, Nanos half_life) noexcept {
   if (elapsed <= 0 || value == 0) return value;
-  return static_cast<Nanos>(static_cast<float>(value) * std::exp2(-static_cast<float>(elapsed) / static_cast<float>(half_life)));
+  return static_cast<Nanos>(static_cast<float>(value) * kept_after(elapsed, half_life));
 }
 
 Nanos estimate(const Tables& t, std::uint32_t network, std::uint32_t session, std::uint64_t cost_class) noexcept {

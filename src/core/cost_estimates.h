@@ -15,7 +15,8 @@ constexpr Nanos averaged(Nanos average, Nanos value) noexcept {
   return average + (value - average) / 4;
 }
 
-// What is left of a decaying value after `elapsed` ns.
+// What is left after `elapsed` ns of something that halves with each `half_life`, from 1 down to 0.
+float kept_after(Nanos elapsed, Nanos half_life) noexcept;
 Nanos decayed(Nanos value, Nanos elapsed, Nanos half_life) noexcept;
 
 // clamp(max(own average, maximum of the class), 1 ms, 1 s); own = the session's, or the network's while the session has none.

@@ -13,7 +13,7 @@ void settle(Meter& meter, Nanos now, bool is_key) noexcept {
   const Nanos elapsed = now - meter.at;
   if (elapsed <= 0) return;
   meter.at = now;
-  const float kept = std::exp2(-static_cast<float>(elapsed) / static_cast<float>(kUseHalfLife));
+  const float kept = kept_after(elapsed, kUseHalfLife);
   meter.use = meter.use * kept + static_cast<float>(meter.running) * (1 - kept);
   if (is_key) meter.size = decayed(meter.size, elapsed, kSizeHalfLife);
 }

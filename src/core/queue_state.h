@@ -70,20 +70,22 @@ struct Age {
 };
 
 struct alignas(64) Network {
-  std::uint64_t hash = 0;  // of the key
+  // What every request needs, in one cache line.
   OuterKey key;
   bool used = false;  // false: in the free list
   bool proven = false;
   std::uint32_t next = kNone;  // hash chain, or free list
-  std::uint32_t serial = 0;    // tells the record from earlier ones in this place
   std::uint32_t requests = 0;  // waiting or running; such a record is never dropped
-  std::uint32_t keys = 0;      // distinct unproven keys with requests in the key bucket
   std::uint32_t finished = 0;  // requests that completed, saturating
+  std::uint32_t serial = 0;    // tells the record from earlier ones in this place
   Nanos last_used = 0;
-  Nanos booked = 0;   // next free moment not yet promised to a refused request
   Nanos average = 0;  // cost of a request
   Nanos cost = 0;     // charged in total
-  Meter young;        // its unproven and young keys together
+  // The rest.
+  std::uint64_t hash = 0;  // of the key
+  std::uint32_t keys = 0;  // distinct unproven keys with requests in the key bucket
+  Nanos booked = 0;        // next free moment not yet promised to a refused request
+  Meter young;             // its unproven and young keys together
 };
 
 struct alignas(64) Session {

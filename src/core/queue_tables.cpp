@@ -199,12 +199,12 @@ std::uint32_t add_network(Tables& t, const FlowKeys& keys) noexcept {
   t.heart().free_networks = t.networks[index].next;
 
   Network& n = t.networks[index];
-  n = Network{.hash = keys.outer_hash,
-              .key = keys.outer,
+  n = Network{.key = keys.outer,
               .used = true,
               .proven = !t.limits().probation,
               .serial = ++t.head->serial,
-              .last_used = t.now()};
+              .last_used = t.now(),
+              .hash = keys.outer_hash};
   std::uint32_t& chain = network_chain(t, n.hash);
   n.next = chain;
   chain = index;

@@ -1,7 +1,6 @@
 # What one types. Each target installs the Debian packages it needs (scripts/deps says which) and leaves everything else in build/.
 BUILD := build
 PREFIX ?= /usr
-NGINX_MODULES ?= /usr/lib/nginx/modules
 
 .DEFAULT_GOAL := help
 .PHONY: help build run crowd test lint bench install clean
@@ -13,7 +12,7 @@ help:
 	@echo 'make test      every test; scripts/test SUITE... runs some of them'
 	@echo 'make lint      format, static analysis and the rules of the house'
 	@echo 'make bench     the figures: speed side by side with the usual ways'
-	@echo 'make install   module, its snippet and the command into nginx'"'"'s folders (PREFIX, DESTDIR, NGINX_MODULES)'
+	@echo 'make install   module, its snippet and the command into nginx'"'"'s folders (PREFIX, DESTDIR)'
 	@echo 'make clean     remove build/'
 
 build:

@@ -11,7 +11,8 @@ add_custom_command(
   WORKING_DIRECTORY ${web}
   COMMENT "Fetching the packages that build the pages")
 
-file(GLOB_RECURSE waiting_sources CONFIGURE_DEPENDS ${web}/waiting/*.ts ${web}/waiting/*.css ${web}/waiting/*.html)
+file(GLOB_RECURSE waiting_sources CONFIGURE_DEPENDS ${web}/waiting/*.ts ${web}/waiting/*.css ${web}/waiting/*.html
+     ${web}/waiting/*.svg)
 list(FILTER waiting_sources EXCLUDE REGEX "/tests/")
 set(page_templates ${CMAKE_CURRENT_BINARY_DIR}/page_templates.cpp)
 add_custom_command(

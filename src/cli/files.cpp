@@ -15,7 +15,9 @@
 namespace fairway::cli {
 namespace {
 
-[[noreturn]] void fail(const std::string& what, const std::string& path, int error) { throw RunError(what + " " + path + ": " + std::strerror(error)); }
+[[noreturn]] void fail(const std::string& what, const std::string& path, int error) {
+  throw RunError(what + " " + path + ": " + std::strerror(error));
+}
 
 // Writes everything and closes; returns 0 or errno.
 int write_and_close(int fd, std::string_view content) {
@@ -33,7 +35,9 @@ int write_and_close(int fd, std::string_view content) {
   return error;
 }
 
-int open_new(const std::string& path) { return open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600); }
+int open_new(const std::string& path) {
+  return open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+}
 
 }  // namespace
 
@@ -68,7 +72,8 @@ void replace_private_file(const std::string& path, std::string_view content) {
   if (fd < 0) fail("cannot make", temporary, errno);
   struct stat old {};
   int error = 0;
-  if (stat(target.c_str(), &old) == 0 && (old.st_uid != geteuid() || old.st_gid != getegid()) && fchown(fd, old.st_uid, old.st_gid) != 0) error = errno;
+  if (stat(target.c_str(), &old) == 0 && (old.st_uid != geteuid() || old.st_gid != getegid()) && fchown(fd, old.st_uid, old.st_gid) != 0)
+    error = errno;
   const int write_error = write_and_close(fd, content);
   if (error == 0) error = write_error;
   if (error == 0 && rename(temporary.c_str(), target.c_str()) != 0) error = errno;

@@ -1,7 +1,5 @@
 #include "cli/keys.h"
 
-#include <sys/stat.h>
-
 #include <vector>
 
 #include "cli/failure.h"
@@ -44,17 +42,8 @@ Rotated rotate_keys(std::string_view text) {
   return rotated;
 }
 
-std::string check_keys_file(const std::string& path) {
-  parse_keys(read_file(path, kMostBytes), path);
-  struct stat info {};
-  if (stat(path.c_str(), &info) == 0 && (info.st_mode & 077) != 0) {
-    return "others can read " + path + " and could sign passes: chmod 600 " + path;
-  }
-  return "";
-}
-
 std::string keys_new_command(const std::string& output) {
-  const std::string text = new_keys_text();
+  std::string text = new_keys_text();
   if (output.empty()) return text;
   create_private_file(output, text);
   return "New keys in " + output + "\n";

@@ -17,9 +17,6 @@ struct Rotated {
 // Throws RunError when `text` is not a keys file; the message names the line and holds no secret.
 Rotated rotate_keys(std::string_view text);
 
-// Throws RunError when the file cannot be read or is not a keys file. Returns a warning when others may read it, else an empty text.
-std::string check_keys_file(const std::string& path);
-
 // `keys new` and `keys rotate`: what they print for people.
 std::string keys_new_command(const std::string& output);
 std::string keys_rotate_command(const std::string& file);

@@ -65,10 +65,11 @@ std::string find_module() {
   const std::string beside = std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
   const std::vector<std::string> folders{beside, "/usr/lib/nginx/modules", "/usr/lib64/nginx/modules", "/usr/share/nginx/modules"};
   for (const std::string& folder : folders) {
-    const std::string path = folder + "/" + kModule;
+    std::string path = folder + "/" + kModule;
     if (std::filesystem::is_regular_file(path, error)) return path;
   }
-  throw RunError(std::string(kModule) + " is missing: it is looked for in " + beside + " and /usr/lib/nginx/modules, or name it in FAIRWAY_MODULE");
+  throw RunError(std::string(kModule) + " is missing: it is looked for in " + beside +
+                 " and /usr/lib/nginx/modules, or name it in FAIRWAY_MODULE");
 }
 
 Machine look_around() {

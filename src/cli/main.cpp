@@ -28,7 +28,7 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const fairway::cli::UsageError& error) {
-    std::cerr << "fairway: " << error.what() << "\n(fairway --help, fairway run --help)\n";
+    std::cerr << "fairway: " << error.what() << std::endl;
     return 2;
   } catch (const std::exception& error) {
     std::cerr << "fairway: " << error.what() << std::endl;

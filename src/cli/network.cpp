@@ -65,13 +65,12 @@ int try_listen(const addrinfo& address) {
   if (socket.fd() < 0) return errno;
   const int on = 1;  // as nginx does, so that connections in TIME_WAIT do not count
   if (setsockopt(socket.fd(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on) != 0) return errno;
+  if (address.ai_family == AF_INET6 && setsockopt(socket.fd(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on) != 0) return errno;
   if (bind(socket.fd(), address.ai_addr, address.ai_addrlen) != 0) return errno;
   return listen(socket.fd(), 1) == 0 ? 0 : errno;
 }
 
-}  // namespace
-
-void check_listen(const Listen& listen) {
+void check_socket(const Listen& listen) {
   int error = 0;
   const Addresses address = lookup(listen.address, listen.port, AI_NUMERICHOST | AI_NUMERICSERV, error);
   if (!address) throw RunError("cannot listen on " + listen.authority() + ": " + gai_strerror(error));
@@ -82,6 +81,12 @@ void check_listen(const Listen& listen) {
   if (error == EACCES) throw RunError(where + "ports below 1024 need root; choose another with --listen");
   if (error == EADDRNOTAVAIL) throw RunError(where + "this machine does not have that address; see --listen");
   throw RunError(where + std::strerror(error));
+}
+
+}  // namespace
+
+void check_listen(const Listen& listen) {
+  for (const Listen& socket : listen.sockets()) check_socket(socket);
 }
 
 std::string upstream_trouble(const Upstream& upstream) {

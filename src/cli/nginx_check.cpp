@@ -20,13 +20,16 @@ std::vector<std::string> complaints(std::string_view output) {
     begin = end + 1;
     const auto level = line.find("[emerg]");
     if (level == std::string_view::npos) continue;
-    const auto text = line.find_first_not_of(" ", level + 7);
+    // What follows may begin with process and thread, "7#7: ".
+    const auto text = line.find_first_not_of(" 0123456789#:", level + 7);
     if (text != std::string_view::npos) lines.emplace_back(line.substr(text));
   }
   return lines;
 }
 
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 // The first text in quotes after `start`.
 std::string quoted_after(std::string_view text, std::string_view start) {
@@ -51,7 +54,8 @@ std::optional<std::string> explain_module(const std::string& line) {
   const std::string rebuild = ": install the package made for this nginx, or build Fairway against its headers";
   if (contains(line, "is not binary compatible")) return "the module was built for an nginx with other options" + rebuild;
   if (contains(line, "instead of") && contains(line, "version")) {
-    return "the module was built for nginx " + version_after(line, "version ") + ", this is nginx " + version_after(line, "instead of ") + rebuild;
+    return "the module was built for nginx " + version_after(line, "version ") + ", this is nginx " + version_after(line, "instead of ") +
+           rebuild;
   }
   if (contains(line, "dlopen()")) {
     const auto open = line.rfind('(');
@@ -59,8 +63,10 @@ std::optional<std::string> explain_module(const std::string& line) {
     return "nginx cannot load the module" + reason + rebuild;
   }
   const std::string unknown = quoted_after(line, "unknown directive");
-  if (unknown == "fair_queue") return "this module has no fair queue yet: leave --concurrency and --preset away";
-  if (contains(unknown, "fairway_") || unknown == "waiting_room") return "the module does not know " + unknown + ": it is older than this command";
+  if (unknown == "fair_queue" || contains(line, "unknown \"fair_queue_"))
+    return "this module has no fair queue: leave --concurrency and --preset away";
+  if (contains(unknown, "fairway_") || unknown == "waiting_room")
+    return "the module does not know " + unknown + ": it is older than this command";
   return std::nullopt;
 }
 
@@ -82,7 +88,8 @@ std::string explain_nginx(std::string_view output) {
   }
   std::string text = "nginx does not take the configuration:";
   for (const std::string& line : lines) text += "\n  " + line;
-  if (lines.empty()) text += "\n  " + (output.empty() ? "it said nothing" : std::string(output.substr(0, output.find_last_not_of('\n') + 1)));
+  if (lines.empty())
+    text += "\n  " + (output.empty() ? "it said nothing" : std::string(output.substr(0, output.find_last_not_of('\n') + 1)));
   return text;
 }
 

@@ -31,9 +31,10 @@ std::string main_section(const RunSettings& settings, const Machine& machine) {
       "# change what you like, and give it to nginx yourself.\n\n";
   text += directive(0, "load_module", nginx_quote(machine.module)) + "\n";
   if (!machine.worker_user.empty()) {
-    text += "# Paths without a leading slash are below the folder that nginx is started in, with -p ./, because the workers may not\n"
-            "# enter it from above:\n#   " +
-            settings.work_path() + "\n";
+    text +=
+        "# Paths without a leading slash are below the folder that nginx is started in, with -p ./, because the workers may not\n"
+        "# enter it from above:\n#   " +
+        settings.work_path() + "\n";
     text += directive(0, "user", nginx_quote(machine.worker_user) + " " + nginx_quote(machine.worker_group));
   }
   text += directive(0, "pid", nginx_quote(settings.pid_path()));
@@ -75,7 +76,8 @@ std::string rules_section(const RunSettings& settings) {
   }
   if (settings.concurrency) {
     text += "    # The fair queue: what runs at once.\n";
-    text += std::string("    fair_queue ") + kQueue + " {\n" + directive(2, "concurrency", std::to_string(*settings.concurrency)) + "    }\n\n";
+    text +=
+        std::string("    fair_queue ") + kQueue + " {\n" + directive(2, "concurrency", std::to_string(*settings.concurrency)) + "    }\n\n";
   }
   return text;
 }
@@ -153,7 +155,12 @@ std::string upstream_section(const Upstream& upstream) {
   text += directive(2, "server", upstream.authority() + " max_fails=0");
   text += R"(        keepalive 64;
     }
-    map $http_upgrade $fairway_connection {  # WebSocket and the like are passed on, anything else reuses connections
+    # WebSocket and the like are passed on, but not HTTP/2: requests in there would be seen by nobody here.
+    map $http_upgrade $fairway_upgrade {
+        default $http_upgrade;
+        "~*h2c|http/2" "";
+    }
+    map $fairway_upgrade $fairway_connection {  # any other request reuses a connection
         default upgrade;
         "" "";
     }
@@ -169,13 +176,14 @@ std::string upstream_section(const Upstream& upstream) {
 std::string proxy_section(const RunSettings& settings) {
   const Upstream& upstream = settings.upstream;
   const bool proxied = !settings.proxy.networks.empty();
-  std::string text = directive(3, "proxy_pass", nginx_quote(std::string(upstream.tls ? "https" : "http") + "://fairway_upstream" + upstream.path));
+  std::string text =
+      directive(3, "proxy_pass", nginx_quote(std::string(upstream.tls ? "https" : "http") + "://fairway_upstream" + upstream.path));
   text += "            proxy_http_version 1.1;\n";
   text += "            proxy_set_header Host $fairway_host;\n";
   text += directive(3, "proxy_set_header X-Forwarded-For", proxied ? "$fairway_forwarded_for" : "$remote_addr");
   text += directive(3, "proxy_set_header X-Forwarded-Proto", proxied ? "$fairway_forwarded_proto" : "$scheme");
   text += directive(3, "proxy_set_header X-Forwarded-Host", proxied ? "$fairway_forwarded_host" : "$fairway_host");
-  text += "            proxy_set_header Upgrade $http_upgrade;\n";
+  text += "            proxy_set_header Upgrade $fairway_upgrade;\n";
   text += "            proxy_set_header Connection $fairway_connection;\n";
   if (!upstream.path.empty()) {
     const std::string path = nginx_quote(upstream.path);
@@ -190,10 +198,11 @@ std::string proxy_section(const RunSettings& settings) {
 
 std::string server_section(const RunSettings& settings) {
   std::string text = "    server {\n";
-  text += directive(2, "listen", settings.listen.authority() + " default_server" + (settings.listen.address == "::" ? " ipv6only=off" : ""));
+  for (const Listen& socket : settings.listen.sockets()) text += directive(2, "listen", socket.authority() + " default_server");
   text += "        client_max_body_size 0;  # the application sets the limit\n";
   if (settings.capacity) text += directive(2, "waiting_room", kRoom);
   if (settings.concurrency) text += directive(2, "fair_queue", kQueue);
+  // The console's location, guarded by settings.console_allow and settings.console_password_file, goes here once the module serves one.
   return text + "\n        location / {\n" + proxy_section(settings) + "        }\n    }\n";
 }
 

@@ -8,8 +8,12 @@
 namespace fairway::cli {
 namespace {
 
-bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-'; }
-bool is_harmless(char c) { return is_word(c) || std::string_view("/.:@%+=,").find(c) != std::string_view::npos; }
+bool is_word(char c) {
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
+}
+bool is_harmless(char c) {
+  return is_word(c) || std::string_view("/.:@%+=,").find(c) != std::string_view::npos;
+}
 
 }  // namespace
 

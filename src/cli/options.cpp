@@ -1,7 +1,9 @@
 #include "cli/options.h"
 
-#include <CLI/CLI.hpp>
+#include <pwd.h>
+#include <unistd.h>
 
+#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -19,7 +21,8 @@ constexpr std::uint32_t kPresetConcurrency = 32;
 
 // As typed; an empty text is the same as no flag.
 struct RawRun {
-  std::string upstream, listen, capacity, rate, concurrency, store, state, keys, client_ip_header, preset, console_password_file, access_log;
+  std::string upstream, listen, capacity, rate, concurrency, store, state, keys, client_ip_header, preset, console_password_file,
+      access_log;
   std::vector<std::string> bypass{"/.well-known/", "/robots.txt", "/favicon.ico"};
   std::vector<std::string> trust_proxy, console_allow;
   bool print_config = false;
@@ -27,7 +30,11 @@ struct RawRun {
 
 std::string default_state() {
   const char* home = std::getenv("HOME");
-  return (home != nullptr && home[0] == '/' ? std::string(home) : std::string()) + "/.local/state/fairway";
+  if (home == nullptr || home[0] != '/') {  // a service may have none
+    const struct passwd* user = getpwuid(geteuid());
+    home = user != nullptr ? user->pw_dir : "";
+  }
+  return std::string(home) + "/.local/state/fairway";
 }
 
 std::string absolute(const std::string& path) {
@@ -42,8 +49,8 @@ auto checked(const char* flag, const std::string& value, Check check) {
   try {
     return check(value);
   } catch (const UsageError& error) {
-    std::string shown;  // control characters would spoil the line
-    for (const char c : value) shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
+    std::string shown;  // control characters would spoil the line, a password in a URL is nobody's business
+    for (const char c : mask_secret(value)) shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
     throw UsageError(std::string(flag) + " \"" + shown + "\": " + error.what());
   }
 }
@@ -70,18 +77,21 @@ std::vector<std::string> checked_store(const std::string& value) {
 }
 
 void read_room_and_queue(const RawRun& raw, RunSettings& settings) {
-  if (!raw.capacity.empty()) settings.capacity = checked("--capacity", raw.capacity, [](const auto& text) { return parse_count(text, 0, kMostSessions); });
+  if (!raw.capacity.empty())
+    settings.capacity = checked("--capacity", raw.capacity, [](const auto& text) { return parse_count(text, 0, kMostSessions); });
   if (!raw.rate.empty()) settings.rate = checked("--rate", raw.rate, parse_rate);
   if (!settings.rate.empty() && !settings.capacity) throw UsageError("--rate needs --capacity: without it there is no room");
   if (!raw.preset.empty()) settings.concurrency = kPresetConcurrency;
   if (!raw.concurrency.empty()) {
-    settings.concurrency = checked("--concurrency", raw.concurrency, [](const auto& text) { return parse_count(text, 1, kMostConcurrency); });
+    settings.concurrency =
+        checked("--concurrency", raw.concurrency, [](const auto& text) { return parse_count(text, 1, kMostConcurrency); });
   }
 }
 
 void read_console(const RawRun& raw, RunSettings& settings) {
   settings.console_allow = checked_list("--console-allow", raw.console_allow, parse_network);
-  if (!raw.console_password_file.empty()) settings.console_password_file = checked_path("--console-password-file", raw.console_password_file);
+  if (!raw.console_password_file.empty())
+    settings.console_password_file = checked_path("--console-password-file", raw.console_password_file);
   if (!settings.console_allow.empty() && settings.console_password_file.empty()) {
     throw UsageError("--console-allow needs --console-password-file: whoever may reach the console from elsewhere must know a password");
   }
@@ -89,7 +99,8 @@ void read_console(const RawRun& raw, RunSettings& settings) {
 
 RunSettings read_run(const RawRun& raw) {
   RunSettings settings;
-  if (raw.upstream.empty()) throw UsageError("--upstream is missing: give the URL of your application, as in --upstream http://127.0.0.1:3000");
+  if (raw.upstream.empty())
+    throw UsageError("--upstream is missing: give the URL of your application, as in --upstream http://127.0.0.1:3000");
   settings.upstream = checked("--upstream", raw.upstream, parse_upstream);
   if (!raw.listen.empty()) settings.listen = checked("--listen", raw.listen, parse_listen);
   read_room_and_queue(raw, settings);
@@ -114,20 +125,26 @@ void add_run_options(CLI::App& run, RawRun& raw) {
   const auto text = [&run](const char* flag, std::string& value, const char* environment, const char* type, const char* help) {
     run.add_option(flag, value, help)->envname(environment)->type_name(type);
   };
-  const auto list = [&run](const char* flag, std::vector<std::string>& values, const char* environment, const char* type, const char* help) {
+  const auto list = [&run](const char* flag, std::vector<std::string>& values, const char* environment, const char* type,
+                           const char* help) {
     run.add_option(flag, values, help)->envname(environment)->type_name(type)->expected(0, 10'000);
   };
   text("--upstream", raw.upstream, "FAIRWAY_UPSTREAM", "URL", "your application, as in http://127.0.0.1:3000 (required)");
-  text("--listen", raw.listen, "FAIRWAY_LISTEN", "[ADDR:]PORT", "where visitors arrive; 0.0.0.0:PORT or [::]:PORT for everybody [127.0.0.1:8080]");
+  text("--listen", raw.listen, "FAIRWAY_LISTEN", "[ADDR:]PORT",
+       "where visitors arrive; 0.0.0.0:PORT or [::]:PORT for everybody [127.0.0.1:8080]");
   text("--capacity", raw.capacity, "FAIRWAY_CAPACITY", "N", "a waiting room in front of everything, at most N sessions inside [no room]");
   text("--rate", raw.rate, "FAIRWAY_RATE", "N/s", "at most N of them let in per second (N/m: per minute) [no limit]");
-  text("--concurrency", raw.concurrency, "FAIRWAY_CONCURRENCY", "N", "a fair queue, at most N requests at the application at once [no queue]");
-  text("--store", raw.store, "FAIRWAY_STORE", "STORE", "where the line lives: memory, \"memory 64m\", or URLs as for fairway_store [memory 32m]");
+  text("--concurrency", raw.concurrency, "FAIRWAY_CONCURRENCY", "N",
+       "a fair queue, at most N requests at the application at once [no queue]");
+  text("--store", raw.store, "FAIRWAY_STORE", "STORE",
+       "where the line lives: memory, \"memory 64m\", or URLs as for fairway_store [memory 32m]");
   text("--state", raw.state, "FAIRWAY_STATE", "DIR", "folder for nginx.conf, keys and state [~/.local/state/fairway]");
   text("--keys", raw.keys, "FAIRWAY_KEYS", "FILE", "keys that sign passes and tickets, made when missing [DIR/keys]");
-  list("--bypass", raw.bypass, "FAIRWAY_BYPASS", "PREFIX...", "paths that begin with one of these skip the room [/.well-known/ /robots.txt /favicon.ico]");
+  list("--bypass", raw.bypass, "FAIRWAY_BYPASS", "PREFIX...",
+       "paths that begin with one of these skip the room [/.well-known/ /robots.txt /favicon.ico]");
   list("--trust-proxy", raw.trust_proxy, "FAIRWAY_TRUST_PROXY", "CIDR...", "proxies in front that may tell the client's address [nobody]");
-  text("--client-ip-header", raw.client_ip_header, "FAIRWAY_CLIENT_IP_HEADER", "NAME", "the header in which they tell it [X-Forwarded-For]");
+  text("--client-ip-header", raw.client_ip_header, "FAIRWAY_CLIENT_IP_HEADER", "NAME",
+       "the header in which they tell it [X-Forwarded-For]");
   text("--preset", raw.preset, "FAIRWAY_PRESET", "nginx|cloudflare", "trust that front proxy, and --concurrency 32");
   list("--console-allow", raw.console_allow, "FAIRWAY_CONSOLE_ALLOW", "CIDR...", "who may open the console from elsewhere [nobody]");
   text("--console-password-file", raw.console_password_file, "FAIRWAY_CONSOLE_PASSWORD_FILE", "FILE", "the password they need");
@@ -161,7 +178,7 @@ Command parse_command_line(int argc, const char* const* argv) {
     command.text = text.str();
     return command;
   } catch (const CLI::ParseError& error) {
-    throw UsageError(error.what());
+    throw UsageError(std::string(error.what()) + " (fairway --help and fairway run --help tell what there is)");
   }
   if (run->parsed()) command.run = read_run(raw);
   if (keys_new->parsed()) command.keys_new = KeysNew{output.empty() ? output : checked_path("--output", output)};

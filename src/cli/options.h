@@ -25,7 +25,7 @@ struct Command {
   std::string text;
 };
 
-// Throws UsageError. Reads the environment and the current directory (to make paths absolute), nothing else.
+// Throws UsageError. Reads the environment, the current directory (to make paths absolute) and the user's home.
 Command parse_command_line(int argc, const char* const* argv);
 
 }  // namespace fairway::cli

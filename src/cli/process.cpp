@@ -17,6 +17,7 @@ namespace {
 
 // In the child, after fork: only calls that are safe there. Answers through the exit code of a shell: 126 cannot run.
 [[noreturn]] void become(char* const* arguments, const char* folder, int output, pid_t parent) {
+  for (const int signal : {SIGINT, SIGQUIT, SIGHUP, SIGPIPE}) std::signal(signal, SIG_DFL);  // shells start jobs with some ignored
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -35,6 +36,7 @@ namespace {
 
 pid_t start_process(const std::vector<std::string>& arguments, const std::string& folder, int output) {
   std::vector<char*> pointers;
+  pointers.reserve(arguments.size() + 1);
   for (const std::string& argument : arguments) pointers.push_back(const_cast<char*>(argument.c_str()));
   pointers.push_back(nullptr);
   const pid_t parent = getpid();
@@ -72,6 +74,8 @@ Finished run_and_read(const std::vector<std::string>& arguments, const std::stri
   return finished;
 }
 
-int exit_code(int wait_status) { return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status); }
+int exit_code(int wait_status) {
+  return WIFSIGNALED(wait_status) ? 128 + WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+}
 
 }  // namespace fairway::cli

@@ -9,7 +9,6 @@
 
 #include "cli/failure.h"
 #include "cli/files.h"
-#include "cli/keys.h"
 #include "cli/locate.h"
 #include "cli/network.h"
 #include "cli/nginx_check.h"
@@ -20,7 +19,9 @@
 namespace fairway::cli {
 namespace {
 
-void say(const std::string& text) { std::cerr << "fairway: " << text << std::endl; }
+void say(const std::string& text) {
+  std::cerr << "fairway: " << text << std::endl;
+}
 
 int print_config(const RunSettings& settings) {
   Machine machine = look_around();
@@ -54,11 +55,10 @@ void choose_access_log(const RunSettings& settings, Machine& machine) {
   say("standard output cannot be opened again, the access log is " + machine.access_log);
 }
 
-void warn_of_trouble(const RunSettings& settings) {
-  const std::string keys = check_keys_file(settings.keys_path());
-  if (!keys.empty()) say("warning: " + keys);
+void warn_of_upstream(const RunSettings& settings) {
   const std::string trouble = upstream_trouble(settings.upstream);
-  if (!trouble.empty()) say("warning: nothing answers at " + settings.upstream.url() + " (" + trouble + "): visitors get 502 until it is up");
+  if (!trouble.empty())
+    say("warning: nothing answers at " + settings.upstream.url() + " (" + trouble + "): visitors get 502 until it is up");
 }
 
 std::string summary(const RunSettings& settings) {
@@ -81,12 +81,13 @@ int run_command(const RunSettings& settings) {
   check_listen(settings.listen);
   const StateFolder folder(settings, machine);
   choose_access_log(settings, machine);
-  warn_of_trouble(settings);
+  warn_of_upstream(settings);
   replace_private_file(settings.config_path(), nginx_config(settings, machine, Secrets::written));
   check_config(nginx, settings.work_path(), settings.config_path());
   unlink(settings.pid_path().c_str());  // a new one says that nginx is up
-  const bool good = supervise({nginx, "-e", "stderr", "-p", "./", "-c", settings.config_path(), "-g", "daemon off;"}, settings.work_path(),
-                              [&] { return std::filesystem::exists(settings.pid_path()); }, [&] { say(summary(settings)); });
+  const bool good = supervise(
+      {nginx, "-e", "stderr", "-p", "./", "-c", settings.config_path(), "-g", "daemon off;"}, settings.work_path(),
+      [&] { return std::filesystem::exists(settings.pid_path()); }, [&] { say(summary(settings)); });
   if (!good) throw RunError("nginx ended by itself; what it said is above");
   return 0;
 }

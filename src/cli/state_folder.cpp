@@ -28,7 +28,8 @@ struct stat folder_info(const std::string& path) {
 // Whoever may rename files in the folder decides what nginx runs with our rights.
 void check_safe(const std::string& path) {
   const struct stat info = folder_info(path);
-  if (geteuid() == 0 && info.st_uid != 0) throw RunError(path + " belongs to another user, who could change what root runs: chown root " + path);
+  if (geteuid() == 0 && info.st_uid != 0)
+    throw RunError(path + " belongs to another user, who could change what root runs: chown root " + path);
   if ((info.st_mode & 022) != 0) throw RunError("others can write to " + path + ": give --state a folder of its own, or chmod 700 " + path);
 }
 
@@ -36,8 +37,10 @@ void give_to_workers(const std::string& path, const Machine& machine) {
   if (machine.worker_user.empty()) return;
   const struct passwd* user = getpwnam(machine.worker_user.c_str());
   const struct group* group = getgrnam(machine.worker_group.c_str());
-  if (user == nullptr || group == nullptr) throw RunError("there is no user " + machine.worker_user + " with group " + machine.worker_group);
-  if (lchown(path.c_str(), user->pw_uid, group->gr_gid) != 0) throw RunError("cannot give " + path + " to " + machine.worker_user + ": " + std::strerror(errno));
+  if (user == nullptr || group == nullptr)
+    throw RunError("there is no user " + machine.worker_user + " with group " + machine.worker_group);
+  if (lchown(path.c_str(), user->pw_uid, group->gr_gid) != 0)
+    throw RunError("cannot give " + path + " to " + machine.worker_user + ": " + std::strerror(errno));
 }
 
 int take_lock(const std::string& state) {
@@ -57,7 +60,10 @@ StateFolder::StateFolder(const RunSettings& settings, const Machine& machine) {
   std::error_code ignored;
   if (!std::filesystem::exists(settings.state, ignored)) make_folders(settings.state, 0700);
   check_safe(settings.state);
-  if (std::filesystem::is_empty(settings.state, ignored)) make_folders(settings.state, 0700), chmod(settings.state.c_str(), 0700);
+  // A folder with things of others in it is not ours to close.
+  if (std::filesystem::is_empty(settings.state, ignored) && chmod(settings.state.c_str(), 0700) != 0) {
+    throw RunError("cannot close " + settings.state + " to others: " + std::strerror(errno));
+  }
   lock_ = take_lock(settings.state);
   make_folders(settings.work_path(), machine.worker_user.empty() ? 0700 : 0711);
   make_folders(settings.work_path() + "/room", 0700);

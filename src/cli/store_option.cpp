@@ -10,7 +10,8 @@ namespace fairway::cli {
 namespace {
 
 constexpr const char* kAllowed =
-    "give memory, memory SIZE (as in 64m), or valkey://, redis://, valkeys:// or rediss:// URLs, with options such as password=@FILE timeout=250ms";
+    "give memory, memory SIZE (as in 64m), or valkey://, redis://, valkeys:// or rediss:// URLs, with options such as password=@FILE "
+    "timeout=250ms";
 
 bool is_url(std::string_view word) {
   constexpr std::array<std::string_view, 5> kStarts{"valkey://", "redis://", "valkeys://", "rediss://", "unix:/"};
@@ -19,7 +20,8 @@ bool is_url(std::string_view word) {
 
 bool is_option(std::string_view word) {
   constexpr std::array<std::string_view, 6> kNames{"timeout=", "breaker=", "sentinel=", "password=", "ca=", "verify="};
-  return std::any_of(kNames.begin(), kNames.end(), [word](std::string_view name) { return word.starts_with(name) && word.size() > name.size(); });
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [word](std::string_view name) { return word.starts_with(name) && word.size() > name.size(); });
 }
 
 bool is_size(std::string_view word) {

@@ -56,7 +56,8 @@ bool supervise(const std::vector<std::string>& arguments, const std::string& fol
   for (;;) {
     const int signal = next_signal(!told);
     int status = 0;
-    if (signal == SIGCHLD && collect(child, status)) return asked && (exit_code(status) == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM));
+    if (signal == SIGCHLD && collect(child, status))
+      return asked && (exit_code(status) == 0 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM));
     if (signal == SIGTERM || signal == SIGINT || signal == SIGQUIT) {
       asked = true;
       kill(child, signal == SIGQUIT ? SIGQUIT : SIGTERM);

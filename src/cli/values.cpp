@@ -12,9 +12,15 @@
 namespace fairway::cli {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
-bool is_alnum(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
-bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+bool is_alnum(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+bool is_hex(char c) {
+  return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
 
 std::string lower(std::string_view text) {
   std::string result(text);
@@ -67,7 +73,8 @@ void check_path(std::string_view path) {
   constexpr std::string_view kOthers = "/-._~!&'()*+,;=:@";
   for (std::size_t i = 0; i < path.size(); ++i) {
     if (path[i] == '%') {
-      if (i + 2 >= path.size() || !is_hex(path[i + 1]) || !is_hex(path[i + 2])) throw UsageError("a % in the path must be followed by two hex digits");
+      if (i + 2 >= path.size() || !is_hex(path[i + 1]) || !is_hex(path[i + 2]))
+        throw UsageError("a % in the path must be followed by two hex digits");
       i += 2;
     } else if (!is_alnum(path[i]) && kOthers.find(path[i]) == std::string_view::npos) {
       throw UsageError("the path may hold letters, digits, /-._~!&'()*+,;=:@ and %XX, no query and no fragment");
@@ -116,9 +123,20 @@ void refuse_control_characters(std::string_view text) {
   }
 }
 
-std::string Upstream::authority() const { return join_authority(host, port); }
-std::string Upstream::url() const { return (tls ? "https://" : "http://") + authority() + path; }
-std::string Listen::authority() const { return join_authority(address, port); }
+std::string Upstream::authority() const {
+  return join_authority(host, port);
+}
+std::string Upstream::url() const {
+  return (tls ? "https://" : "http://") + authority() + path;
+}
+std::string Listen::authority() const {
+  return join_authority(address, port);
+}
+
+std::vector<Listen> Listen::sockets() const {
+  if (address == "::") return {Listen{"0.0.0.0", port}, *this};
+  return {*this};
+}
 
 std::string Listen::url() const {
   const bool everywhere = address == "0.0.0.0" || address == "::";
@@ -129,7 +147,8 @@ Upstream parse_upstream(std::string_view text) {
   Upstream upstream;
   const auto scheme_end = text.find("://");
   const std::string scheme = scheme_end == std::string_view::npos ? "" : lower(text.substr(0, scheme_end));
-  if (scheme != "http" && scheme != "https") throw UsageError("give a URL that begins with http:// or https://, as in http://127.0.0.1:3000");
+  if (scheme != "http" && scheme != "https")
+    throw UsageError("give a URL that begins with http:// or https://, as in http://127.0.0.1:3000");
   upstream.tls = scheme == "https";
   text.remove_prefix(scheme_end + 3);
   const auto slash = std::min(text.find_first_of("/?#"), text.size());
@@ -200,7 +219,8 @@ std::string parse_network(std::string_view text) {
 
 std::string parse_prefix(std::string_view text) {
   refuse_control_characters(text);
-  if (text.empty() || text.front() != '/' || text.size() > 1024) throw UsageError("give beginnings of paths, each starting with /, as in /api/ /robots.txt");
+  if (text.empty() || text.front() != '/' || text.size() > 1024)
+    throw UsageError("give beginnings of paths, each starting with /, as in /api/ /robots.txt");
   return std::string(text);
 }
 

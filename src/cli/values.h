@@ -25,8 +25,9 @@ struct Listen {
   std::string address = "127.0.0.1";  // IPv4, or IPv6 without brackets
   std::uint16_t port = 8080;
 
-  bool ipv6() const { return address.find(':') != std::string::npos; }
   std::string authority() const;
+  // [::] means everybody, and so two sockets: applications should not see IPv4 visitors as ::ffff:192.0.2.7.
+  std::vector<Listen> sockets() const;
   std::string url() const;  // one that a browser on this machine can open
 };
 

@@ -102,8 +102,8 @@ struct TokenContext {
 TokenError verify_token(const KeyRing& keys, const TokenContext& context, std::string_view text, Token& token) noexcept;
 
 // Remembers tokens whose signature was found good, so that a browser's next request costs no HMAC. One per worker, fixed size,
-// direct mapped; a hit needs the whole text to be equal (constant time) and the rest of the checks are done anew each time.
-// What was found good under one ring is a miss under any other, so keys may change at any moment. Not for several threads.
+// direct mapped; a hit needs the whole text to be equal (the signature in constant time) and the rest of the checks are done anew each
+// time. What was found good under one ring is a miss under any other, so keys may change at any moment. Not for several threads.
 class TokenCache {
  public:
   explicit TokenCache(std::size_t slots = 4096);  // rounded up to a power of two, about 360 bytes each

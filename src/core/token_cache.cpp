@@ -4,6 +4,7 @@
 #include <bit>
 #include <cstring>
 
+#include "core/base64.h"
 #include "core/token_form.h"
 
 namespace fairway {
@@ -14,10 +15,9 @@ constexpr std::size_t kMaxCached = 240;
 
 // The first characters of a good signature are as random as any hash, and nobody without the key can choose them.
 std::size_t slot_of(std::string_view text, std::size_t mask) noexcept {
-  constexpr std::size_t kSignature = 43;
-  if (text.size() < kSignature) return 0;
+  if (text.size() < kBase64Size32) return 0;
   std::uint64_t word = 0;
-  std::memcpy(&word, text.data() + (text.size() - kSignature), sizeof word);
+  std::memcpy(&word, text.data() + (text.size() - kBase64Size32), sizeof word);
   return static_cast<std::size_t>(word * 0x9e3779b97f4a7c15u >> 32) & mask;
 }
 
@@ -31,8 +31,12 @@ struct TokenCache::Slot {
   std::uint16_t room_size = 0;
   std::array<char, kMaxCached> text;
 
+  // Only the signature is secret; whoever knows it may learn from the time taken how much of the rest is right.
   bool holds(const KeyRing& keys, std::string_view other) const noexcept {
-    return ring == keys.serial() && size == other.size() && CRYPTO_memcmp(text.data(), other.data(), other.size()) == 0;
+    if (ring != keys.serial() || size != other.size()) return false;
+    const std::size_t message = size - kBase64Size32;
+    return CRYPTO_memcmp(text.data() + message, other.data() + message, kBase64Size32) == 0 &&
+           std::memcmp(text.data(), other.data(), message) == 0;
   }
   std::string_view room() const noexcept { return {text.data() + room_at, room_size}; }
   void fill(const KeyRing& keys, std::string_view from, const SignedToken& read) noexcept {

@@ -19,14 +19,18 @@ std::string_view content_type(Form form) noexcept {
   return "text/plain; charset=utf-8";
 }
 
-// Starts a response of our own on a request whose headers nothing has touched yet.
-bool start(ngx_http_request_t* r, Visit& visit, ngx_uint_t status) noexcept {
+// Starts a response of our own on a request whose headers nothing has touched yet. Anything but NGX_OK is nginx's word on a body that
+// is none.
+ngx_int_t start(ngx_http_request_t* r, Visit& visit, ngx_uint_t status) noexcept {
+  r->expect_tested = 1;  // no 100-continue for a body that nobody reads
+  if (const ngx_int_t rc = ngx_http_discard_request_body(r); rc != NGX_OK) {
+    return rc;
+  }
   visit.own_answer = true;
   r->headers_out.status = status;
   r->disable_not_modified = 1;
   r->allow_ranges = 0;
-  r->expect_tested = 1;  // no 100-continue for a body that nobody reads
-  return ngx_http_discard_request_body(r) == NGX_OK;
+  return NGX_OK;
 }
 
 std::string_view number_text(ngx_http_request_t* r, std::uint64_t number) noexcept {
@@ -37,33 +41,12 @@ std::string_view number_text(ngx_http_request_t* r, std::uint64_t number) noexce
   return {text, static_cast<std::size_t>(std::to_chars(text, text + NGX_INT64_LEN, number).ptr - text)};
 }
 
-std::string json_of(const RoomConf& room, const Visit& visit, const Reply& reply) {
-  const auto optional = [](std::uint64_t value, bool known) { return known ? std::to_string(value) : std::string("null"); };
-  std::string json = R"({"room":")";
-  json.append(view(room.name)).append(R"(","state":")").append(reply.state).append("\"");
-  if (reply.in_line) {
-    json.append(R"(,"rank":)").append(optional(reply.rank, reply.rank != 0));
-    json.append(R"(,"waiting":)").append(std::to_string(reply.waiting));
-    json.append(R"(,"eta":)").append(optional(reply.eta.value_or(0), reply.eta.has_value()));
-  }
-  json.append(R"(,"retry_after":)").append(std::to_string(reply.retry_after));
-  json.append(R"(,"paused":)").append(reply.paused ? "true" : "false");
-  json.append(R"(,"stale":)").append(reply.stale ? "true" : "false");
-  json.append(R"(,"message":)").append(room.message_json.len == 0 ? std::string_view("null") : view(room.message_json));
-  if (!visit.fairway_cookie && !visit.ticket.empty()) {
-    json.append(R"(,"ticket":")").append(visit.ticket).append("\"");
-  }
-  return json.append("}\n");
-}
-
-std::string html_of(const RoomConf& room, Visit& visit, const Reply& reply, page::Kind kind) {
-  const std::string base(view(room.path));
-  const std::string status_url = base + "status";
-  const std::string leave_url = base + "leave";
+page::Values values_of(const RoomConf& room, const Reply& reply) noexcept {
   page::Values values;
   values.room = view(room.name);
-  values.status_url = status_url;
-  values.leave_url = leave_url;
+  values.status_url = view(room.status_path);
+  values.leave_url = view(room.leave_path);
+  values.retry_url = reply.retry_url;
   values.message = view(room.message);
   values.rank = reply.rank;
   values.waiting = reply.waiting;
@@ -71,17 +54,27 @@ std::string html_of(const RoomConf& room, Visit& visit, const Reply& reply, page
   values.retry_after = reply.retry_after;
   values.paused = reply.paused;
   values.stale = reply.stale;
+  return values;
+}
+
+std::string json_of(const RoomConf& room, const Visit& visit, const Reply& reply) {
+  std::string json;
+  page::append_json(values_of(room, reply), reply.state, visit.fairway_cookie ? std::string_view{} : visit.ticket, json);
+  return json.append("\n");
+}
+
+std::string html_of(const RoomConf& room, Visit& visit, const Reply& reply, page::Kind kind) {
   const page::Language language = page::choose_language(visit.seen.accept_language);
   visit.custom_page = kind == page::Kind::waiting && room.page != nullptr;
   std::string html;
   html.reserve(16 * 1024);
-  (visit.custom_page ? *room.page : page::builtin(kind, language)).render(values, language, html);
+  (visit.custom_page ? *room.page : page::builtin(kind, language)).render(values_of(room, reply), language, html);
   return html;
 }
 
-// A POST that was held says that nothing was processed; there is no page behind it to reload.
+// The answer to a held POST says that nothing was processed and never reloads by itself: that would send it again.
 page::Kind kind_for(const ngx_http_request_t* r, page::Kind kind) noexcept {
-  return kind == page::Kind::waiting && !is_read(r) ? page::Kind::unprocessed : kind;
+  return is_read(r) ? kind : page::Kind::unprocessed;
 }
 
 }  // namespace
@@ -99,8 +92,8 @@ bool add_header(ngx_http_request_t* r, std::string_view name, std::string_view v
 }
 
 ngx_int_t send_body(ngx_http_request_t* r, Visit& visit, const Body& body) noexcept {
-  if (!start(r, visit, body.status)) {
-    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  if (const ngx_int_t rc = start(r, visit, body.status); rc != NGX_OK) {
+    return rc;
   }
   visit.html_policy = body.form == Form::html;
   r->headers_out.content_type = str(content_type(body.form));
@@ -129,8 +122,8 @@ ngx_int_t send_body(ngx_http_request_t* r, Visit& visit, const Body& body) noexc
 }
 
 ngx_int_t send_empty(ngx_http_request_t* r, Visit& visit, ngx_uint_t status) noexcept {
-  if (!start(r, visit, status)) {
-    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  if (const ngx_int_t rc = start(r, visit, status); rc != NGX_OK) {
+    return rc;
   }
   r->headers_out.content_length_n = 0;
   r->header_only = 1;
@@ -151,9 +144,10 @@ ngx_int_t send_redirect(ngx_http_request_t* r, Visit& visit, ngx_uint_t status, 
 ngx_int_t send_page(ngx_http_request_t* r, Visit& visit, const RoomConf& room, const Reply& reply) noexcept {
   Body body;
   body.form = Form::html;
-  body.status = reply.status;
+  const page::Kind kind = kind_for(r, reply.kind);
+  body.status = kind == page::Kind::unprocessed && reply.status < NGX_HTTP_BAD_REQUEST ? NGX_HTTP_TOO_MANY_REQUESTS : reply.status;
   try {
-    body.text = view(copy(r->pool, html_of(room, visit, reply, kind_for(r, reply.kind))));
+    body.text = view(copy(r->pool, html_of(room, visit, reply, kind)));
   } catch (...) {
     return NGX_HTTP_INTERNAL_SERVER_ERROR;
   }

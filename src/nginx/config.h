@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "core/queue_types.h"
 #include "core/room.h"
 #include "core/token.h"
 #include "nginx/ngx.h"
@@ -27,7 +28,6 @@ struct RoomConf {
   const page::Template* page = nullptr;  // a site's own waiting page; nullptr: built in
   ngx_uint_t page_status = 429;
   ngx_str_t message{};            // raw UTF-8; empty: none
-  ngx_str_t message_json{};       // with its quotes, or null
   ngx_array_t* bypass = nullptr;  // of ngx_http_complex_value_t
   ngx_str_t cookie_domain{};
   Secure cookie_secure = Secure::automatic;
@@ -36,10 +36,33 @@ struct RoomConf {
   ngx_str_t ticket_cookie{};  // fairway_ticket_NAME
   ngx_str_t pass_cookie{};    // fairway_pass_NAME
   ngx_str_t path{};           // /__fairway/NAME/
-  ngx_uint_t index = 0;       // position in MainConf::rooms
-  u_char* file = nullptr;     // where it is defined
+  ngx_str_t status_path{};
+  ngx_str_t leave_path{};
+  ngx_uint_t index = 0;    // position in MainConf::rooms
+  u_char* file = nullptr;  // where it is defined
   ngx_uint_t line = 0;
   bool attached = false;  // some location uses it; known after merging
+};
+
+// fair_queue NAME { … }
+struct QueueConf {
+  ngx_str_t name{};
+  queue::Limits limits;
+  queue::Capacity capacity;  // of the shared tables; cannot change while nginx runs
+  unsigned outer_v4 = 24;    // bits
+  unsigned outer_v6 = 56;
+  ngx_array_t* inner_cookies = nullptr;  // of ngx_str_t
+  ngx_array_t* inner_headers = nullptr;  // of ngx_str_t, lower case
+  bool inner_address = true;
+  ngx_str_t cost_header = ngx_string("Fairway-Cost");  // empty: off
+  ngx_str_t cpu_header = ngx_string("Fairway-Cpu");    // empty: off
+  ngx_array_t* bypass = nullptr;                       // of ngx_http_complex_value_t
+
+  ngx_uint_t index = 0;  // position in MainConf::queues
+  ngx_shm_zone_t* zone = nullptr;
+  u_char* file = nullptr;  // where it is defined
+  ngx_uint_t line = 0;
+  bool attached = false;
 };
 
 struct MainConf {
@@ -52,7 +75,9 @@ struct MainConf {
   bool keep_state = false;                   // set by prepare_files: workers can write into the state folder
   std::size_t memory = 0;                    // bytes of `fairway_store memory`
   ngx_array_t rooms{};                       // of RoomConf*
-  ngx_shm_zone_t* zone = nullptr;            // nullptr when there is no room
+  ngx_array_t queues{};                      // of QueueConf*
+  void** http_loc_conf = nullptr;            // of http {} itself: while nginx merges, its context shows the one being merged
+  ngx_shm_zone_t* zone = nullptr;            // of the rooms; nullptr when there is none
   bool any_location = false;                 // some location uses a room
   bool any_auto = false;                     // some location leaves the choice of rooms to the console
 };
@@ -61,13 +86,22 @@ struct SrvConf {
   ngx_array_t rooms{};  // of RoomConf*: the rooms that some location of this server uses
 };
 
-struct LocConf {
-  enum class Use : std::uint8_t { unset, off, automatic, named };
-  Use use = Use::unset;
-  ngx_str_t room_name{};
+// Which room or queue a location uses, as the directive says it.
+struct Use {
+  enum class Kind : std::uint8_t { unset, off, automatic, named };
+  Kind kind = Kind::unset;
+  ngx_str_t name{};
   u_char* file = nullptr;  // where the directive stands, for messages at merge time
   ngx_uint_t line = 0;
-  RoomConf* room = nullptr;  // resolved at merge; nullptr: no room here
+};
+
+struct LocConf {
+  Use use_room;
+  Use use_queue;
+  RoomConf* room = nullptr;      // resolved at merge; nullptr: no room here
+  QueueConf* queue = nullptr;    // likewise
+  std::uint64_t cost_class = 0;  // requests of one location are taken to cost alike
+  bool abort_said = false;       // proxy_ignore_client_abort (or fastcgi_…) is set here or above
   ngx_flag_t dry_run = NGX_CONF_UNSET;
   bool own_endpoint = false;               // fairway_metrics, fairway_api: never subject to a room or a queue
   ngx_http_handler_pt endpoint = nullptr;  // its content handler
@@ -75,7 +109,7 @@ struct LocConf {
 
 extern ngx_command_t commands[];
 void* create_main_conf(ngx_conf_t* cf) noexcept;
-char* init_main_conf(ngx_conf_t* cf, void* conf) noexcept;
+char* init_main_conf(ngx_conf_t* cf, void* data) noexcept;
 void* create_srv_conf(ngx_conf_t* cf) noexcept;
 void* create_loc_conf(ngx_conf_t* cf) noexcept;
 char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept;

@@ -6,6 +6,7 @@
 #include "nginx/config.h"
 #include "nginx/files.h"
 #include "nginx/metrics.h"
+#include "nginx/queue_conf.h"
 #include "nginx/return_check.h"
 #include "nginx/room_block.h"
 #include "nginx/shared.h"
@@ -105,22 +106,31 @@ char* define_room(ngx_conf_t* cf, ngx_command_t*, void* data) noexcept {
   return parse_room_block(cf, *room);
 }
 
-// waiting_room NAME | auto | off
-char* use_room(ngx_conf_t* cf, ngx_command_t*, void* data) noexcept {
-  auto& conf = *static_cast<LocConf*>(data);
-  if (conf.use != LocConf::Use::unset) {
+// The word after waiting_room or fair_queue in a location.
+char* set_use(ngx_conf_t* cf, Use& use, bool has_auto, const char* allowed) noexcept {
+  if (use.kind != Use::Kind::unset) {
     return conf_says("is duplicate");
   }
   const ngx_str_t& word = argument(cf, 1);
-  conf.use = view(word) == "off" ? LocConf::Use::off : view(word) == "auto" ? LocConf::Use::automatic : LocConf::Use::named;
-  if (conf.use == LocConf::Use::named && !is_room_name(view(word))) {
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"waiting_room\" must be the name of a room, auto or off, not \"%V\"", &word);
+  use.kind = view(word) == "off" ? Use::Kind::off : has_auto && view(word) == "auto" ? Use::Kind::automatic : Use::Kind::named;
+  if (use.kind == Use::Kind::named && !is_room_name(view(word))) {
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "%s, not \"%V\"", allowed, &word);
     return conf_error;
   }
-  conf.room_name = word;
-  conf.file = cf->conf_file->file.name.data;
-  conf.line = cf->conf_file->line;
+  use.name = word;
+  use.file = cf->conf_file->file.name.data;
+  use.line = cf->conf_file->line;
   return conf_ok;
+}
+
+// waiting_room NAME | auto | off
+char* use_room(ngx_conf_t* cf, ngx_command_t*, void* data) noexcept {
+  return set_use(cf, static_cast<LocConf*>(data)->use_room, true, "\"waiting_room\" must be the name of a room, auto or off");
+}
+
+// fair_queue NAME | off
+char* use_queue(ngx_conf_t* cf, ngx_command_t*, void* data) noexcept {
+  return set_use(cf, static_cast<LocConf*>(data)->use_queue, false, "\"fair_queue\" must be the name of a queue or off");
 }
 
 char* set_metrics(ngx_conf_t* cf, ngx_command_t*, void* data) noexcept {
@@ -188,14 +198,15 @@ ngx_int_t attach(ngx_conf_t* cf, RoomConf* room) noexcept {
 // From the name to the room, which may stand anywhere in the file.
 ngx_int_t resolve(ngx_conf_t* cf, LocConf& conf) noexcept {
   auto& main = *static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_fairway_module));
-  main.any_auto = main.any_auto || conf.use == LocConf::Use::automatic;
-  if (conf.use != LocConf::Use::named) {
+  Use& use = conf.use_room;
+  main.any_auto = main.any_auto || use.kind == Use::Kind::automatic;
+  if (use.kind != Use::Kind::named) {
     return NGX_OK;
   }
-  conf.room = find_room(main, view(conf.room_name));
+  conf.room = find_room(main, view(use.name));
   if (conf.room == nullptr) {
     ngx_log_error(NGX_LOG_EMERG, cf->log, 0, "unknown waiting_room \"%V\" in %s:%ui: define it with \"waiting_room %V { … }\" in http {}",
-                  &conf.room_name, conf.file, conf.line, &conf.room_name);
+                  &use.name, use.file, use.line, &use.name);
     return NGX_ERROR;
   }
   main.any_location = true;
@@ -212,6 +223,9 @@ ngx_command_t commands[] = {
     {ngx_string("waiting_room"), NGX_HTTP_MAIN_CONF | NGX_CONF_BLOCK | NGX_CONF_TAKE1, define_room, NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
     {ngx_string("waiting_room"), NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_HTTP_LIF_CONF | NGX_CONF_TAKE1, use_room,
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
+    {ngx_string("fair_queue"), NGX_HTTP_MAIN_CONF | NGX_CONF_BLOCK | NGX_CONF_TAKE1, define_queue, NGX_HTTP_MAIN_CONF_OFFSET, 0, nullptr},
+    {ngx_string("fair_queue"), NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_HTTP_LIF_CONF | NGX_CONF_TAKE1, use_queue,
+     NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("fairway_dry_run"), NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_HTTP_LIF_CONF | NGX_CONF_FLAG, ngx_conf_set_flag_slot,
      NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocConf, dry_run), nullptr},
     {ngx_string("fairway_metrics"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS, set_metrics, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
@@ -220,21 +234,27 @@ ngx_command_t commands[] = {
 
 void* create_main_conf(ngx_conf_t* cf) noexcept {
   auto* conf = make<MainConf>(cf->pool);
-  return conf == nullptr || ngx_array_init(&conf->rooms, cf->pool, 4, sizeof(RoomConf*)) != NGX_OK ? nullptr : conf;
+  const bool made = conf != nullptr && ngx_array_init(&conf->rooms, cf->pool, 4, sizeof(RoomConf*)) == NGX_OK &&
+                    ngx_array_init(&conf->queues, cf->pool, 4, sizeof(QueueConf*)) == NGX_OK;
+  return made ? conf : nullptr;
 }
 
 char* init_main_conf(ngx_conf_t* cf, void* data) noexcept {
   auto& conf = *static_cast<MainConf*>(data);
+  conf.http_loc_conf = static_cast<ngx_http_conf_ctx_t*>(cf->ctx)->loc_conf;
   conf.memory = conf.memory == 0 ? kDefaultMemory : conf.memory;
   if (conf.state.data == nullptr) {
     conf.state = str("/var/lib/fairway");
   }
   if (conf.keys_file.data == nullptr) {
-    conf.keys_file = joined(cf->pool, view(conf.state), "/keys", std::string_view("", 1));  // NUL-terminated, as nginx's paths are
+    conf.keys_file = joined(cf->pool, view(conf.state), "/keys", std::string_view("\0", 1));  // NUL-terminated, as nginx's paths are
     if (conf.keys_file.data == nullptr) {
       return conf_error;
     }
     conf.keys_file.len -= 1;
+  }
+  if (make_queue_zones(cf, conf) != conf_ok) {
+    return conf_error;
   }
   if (conf.rooms.nelts == 0) {
     return conf_ok;
@@ -264,17 +284,18 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
     conf.endpoint = above.endpoint;
     core.handler = above.endpoint;
   }
-  if (conf.use == LocConf::Use::unset) {
-    conf.use = above.use;
-    conf.room_name = above.room_name;
-    conf.file = above.file;
-    conf.line = above.line;
+  if (conf.use_room.kind == Use::Kind::unset) {
+    conf.use_room = above.use_room;
     conf.room = above.room;
   } else if (resolve(cf, conf) != NGX_OK) {
     return conf_error;
   }
+  if (merge_queue(cf, above, conf) != NGX_OK) {
+    return conf_error;
+  }
   if (conf.own_endpoint) {
     conf.room = nullptr;
+    conf.queue = nullptr;
   }
   if (conf.room != nullptr) {
     warn_of_return(cf, conf);
@@ -290,6 +311,7 @@ ngx_int_t check_rooms(ngx_conf_t* cf) noexcept {
                     room->line);
     }
   }
+  warn_of_idle_queues(cf, conf);
   return NGX_OK;
 }
 

@@ -43,6 +43,7 @@ ngx_int_t check(ngx_http_request_t* r, Visit& visit, const RoomConf& room, Worke
   }
   Reply reply;
   reply.kind = page::Kind::cookies;
+  reply.retry_url = checked_target(r);
   reply.retry_after = 0;
   return send_page(r, visit, room, reply);
 }

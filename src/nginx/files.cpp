@@ -104,7 +104,7 @@ char* load_keys_file(ngx_conf_t* cf, MainConf& conf) {
   ngx_str_t text{};
   struct stat info {};
   const int error = read_file(cf->temp_pool, conf.keys_file, kMaxKeysFile, text, info);
-  if (error == ENOENT) {
+  if (error == ENOENT || error == ENOTDIR) {
     return use_missing_keys(cf, conf);
   }
   if (error == EACCES && ngx_test_config && ::geteuid() != 0) {
@@ -253,10 +253,12 @@ ngx_int_t prepare_files(ngx_cycle_t* cycle, MainConf& conf) noexcept {
   try {
     conf.keep_state = prepare_state(cycle, conf);
     const int error = conf.new_keys == nullptr ? 0 : write_keys(cycle, reinterpret_cast<const char*>(conf.keys_file.data), *conf.new_keys);
-    if (error == EEXIST) {
+    if (error == 0) {
+      conf.new_keys = nullptr;
+    } else if (error == EEXIST) {
       ngx_log_error(NGX_LOG_ERR, cycle->log, 0, "fairway: keys file \"%V\" was made by somebody else meanwhile: reload to use it",
                     &conf.keys_file);
-    } else if (error != 0) {
+    } else {
       ngx_log_error(NGX_LOG_ERR, cycle->log, error,
                     "fairway: keys file \"%V\" cannot be made: this gateway's tickets and passes are worth nothing after a restart",
                     &conf.keys_file);

@@ -5,12 +5,15 @@
 
 #include "nginx/answer.h"
 #include "nginx/gate.h"
+#include "nginx/reported_cost.h"
+#include "nginx/turn.h"
 #include "nginx/visit.h"
 #include "page/page.h"
 
 namespace fairway::ngx {
 
 ngx_http_output_header_filter_pt next_header_filter;
+ngx_http_output_body_filter_pt next_body_filter;
 
 namespace {
 
@@ -74,11 +77,26 @@ bool forbid_caching(ngx_http_request_t* r, const Visit& visit) noexcept {
          add_header(r, "X-Content-Type-Options", "nosniff") && add_header(r, "Content-Security-Policy", policy);
 }
 
+// Where the first directive of a Cache-Control value ends: at a comma outside of quotes.
+std::size_t directive_size(std::string_view said) noexcept {
+  bool quoted = false;
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    if (quoted && said[i] == '\\') {
+      ++i;
+    } else if (said[i] == '"') {
+      quoted = !quoted;
+    } else if (said[i] == ',' && !quoted) {
+      return i;
+    }
+  }
+  return said.size();
+}
+
 // "private" in place of public and s-maxage; the rest of what the application said about caching stays.
 std::string private_directives(std::string_view said) {
   std::string out = "private";
   while (!said.empty()) {
-    const std::size_t comma = std::min(said.find(','), said.size());
+    const std::size_t comma = directive_size(said);
     std::string_view directive = said.substr(0, comma);
     said.remove_prefix(std::min(comma + 1, said.size()));
     while (!directive.empty() && (directive.front() == ' ' || directive.front() == '\t')) {
@@ -175,11 +193,15 @@ ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   if (r != r->main) {
     return next_header_filter(r);
   }
-  each(r->headers_out.headers, [](ngx_table_elt_t& header) {
-    if (begins(header.key, "Fairway-")) {
+  const LocConf* conf = loc_conf(r);
+  each(r->headers_out.headers, [conf](ngx_table_elt_t& header) {
+    if (begins(header.key, "Fairway-") || (conf->queue != nullptr && is_cost_header(*conf->queue, header.key))) {
       header.hash = 0;
     }
   });
+  if (conf->queue != nullptr && !turn_sees_headers(r)) {
+    return NGX_ERROR;
+  }
   Visit* visit = find_visit(r);
   if (visit == nullptr || visit->room == nullptr || visit->sent) {
     if (visit != nullptr && visit->own_answer && !visit->sent && !forbid_caching(r, *visit)) {
@@ -189,8 +211,8 @@ ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
   }
   visit->sent = true;
   Worker* worker = Worker::get();
-  if (worker != nullptr && !visit->own_answer && visit->has_sid && application_ends_session(r)) {
-    end_session(*worker, *visit->room, visit->sid);
+  if (worker != nullptr && !visit->own_answer && visit->named && application_ends_session(r)) {
+    end_session(*worker, *visit->room, visit->session);
     visit->clear = true;
   }
   bool token_out = false;
@@ -201,6 +223,14 @@ ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
     return NGX_ERROR;
   }
   return next_header_filter(r);
+}
+
+ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept {
+  const ngx_int_t rc = next_body_filter(r, in);
+  if (r == r->main && rc != NGX_ERROR && loc_conf(r)->queue != nullptr) {
+    turn_sees_body(r);
+  }
+  return rc;
 }
 
 }  // namespace fairway::ngx

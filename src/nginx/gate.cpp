@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "nginx/address.h"
+#include "nginx/block.h"
 
 namespace fairway::ngx {
 
@@ -17,11 +18,14 @@ constexpr std::uint32_t kRetryClosed = 60;
 
 }  // namespace
 
-void end_session(Worker& worker, const RoomConf& room, const Sid& sid) noexcept {
-  worker.end_session(room, sid);
+void end_session(Worker& worker, const RoomConf& room, const Token& token) noexcept {
+  worker.end_session(room, token.sid);
   room::Operation operation;
   operation.kind = room::Kind::release;
-  operation.sid = sid;
+  operation.sid = token.sid;
+  operation.epoch = token.epoch;
+  operation.number = token.number;
+  operation.admitted = token.admitted * kSecond;
   room::Answer answer;
   worker.call(room, {&operation, 1}, {&answer, 1});
 }
@@ -31,10 +35,13 @@ Verdict Gate::decide() noexcept {
     return settle(Verdict::Action::through, Outcome::bypassed);
   }
   if (shown_.pass) {
-    name(shown_.pass_token.sid);
+    name(shown_.pass_token);
     if (young(shown_.pass_token) || is_subresource()) {
       return settle(Verdict::Action::through, Outcome::pass);
     }
+  }
+  if (room_.settings.mode == room::Mode::open) {
+    return enter_open();
   }
   if (is_prefetch(visit_)) {
     return settle(Verdict::Action::refuse_prefetch, Outcome::waiting);
@@ -42,22 +49,22 @@ Verdict Gate::decide() noexcept {
   if (shown_.pass) {
     return heartbeat();
   }
-  return shown_.ticket ? enter() : newcomer();
+  return has_ticket() ? enter() : newcomer();
 }
 
 Reply Gate::status() noexcept {
   Verdict verdict;
   if (shown_.pass && young(shown_.pass_token)) {
-    name(shown_.pass_token.sid);
+    name(shown_.pass_token);
     return simple(page::Kind::waiting, "admitted", 0);
   }
-  if (!shown_.pass && !shown_.ticket) {
+  if (!shows_token()) {
     return simple(page::Kind::waiting, "unknown", 1);
   }
   const Token& token = shown_.pass ? shown_.pass_token : shown_.ticket_token;
-  name(token.sid);
+  name(token);
   if (!shown_.pass && !worker_.allow_poll(room_, token.sid)) {
-    return busy(kRetryTooOften).reply;
+    return busy(token, kRetryTooOften).reply;
   }
   const room::Answer answer = ask(operation(room::Kind::poll, token));
   if (answer.state == room::State::unknown || answer.state == room::State::gone) {
@@ -69,10 +76,10 @@ Reply Gate::status() noexcept {
 
 bool Gate::leave() noexcept {
   if (shown_.pass) {
-    ngx::end_session(worker_, room_, shown_.pass_token.sid);
+    ngx::end_session(worker_, room_, shown_.pass_token);
   }
-  if (shown_.ticket && (!shown_.pass || shown_.ticket_token.sid != shown_.pass_token.sid)) {
-    ngx::end_session(worker_, room_, shown_.ticket_token.sid);
+  if (has_ticket() && (!shown_.pass || shown_.ticket_token.sid != shown_.pass_token.sid)) {
+    ngx::end_session(worker_, room_, shown_.ticket_token);
   }
   return shows_token();
 }
@@ -89,7 +96,7 @@ Verdict Gate::heartbeat() noexcept {
       return settle(Verdict::Action::through, Outcome::refreshed);
     case room::State::gone:
     case room::State::unknown:
-      return shown_.ticket && shown_.ticket_token.sid != pass.sid ? enter() : newcomer();
+      return has_ticket() && shown_.ticket_token.sid != pass.sid ? enter() : newcomer();
     default:
       return act_on(answer, pass);
   }
@@ -97,9 +104,9 @@ Verdict Gate::heartbeat() noexcept {
 
 Verdict Gate::enter() noexcept {
   const Token token = shown_.ticket_token;
-  name(token.sid);
+  name(token);
   if (!worker_.allow_poll(room_, token.sid)) {
-    return busy(kRetryTooOften);
+    return busy(token, kRetryTooOften);
   }
   const bool counts = token.number == 0;  // a numbered ticket is no new session
   const sockaddr* address = r_->connection->sockaddr;
@@ -110,20 +117,41 @@ Verdict Gate::enter() noexcept {
     worker_.refund_entry(room_, address);
   }
   if (answer.state == room::State::unknown) {
-    return busy(kRetryEntries);
+    return busy(token, kRetryEntries);
   }
   return act_on(answer, token);
 }
 
+// The room is open: everybody comes in, counted as inside even above capacity; whom the store has no room for comes in uncounted.
+Verdict Gate::enter_open() noexcept {
+  const bool known = shows_token();
+  Token token = shown_.pass ? shown_.pass_token : shown_.ticket_token;
+  if (!known && !worker_.random(token.sid.bytes.data(), token.sid.bytes.size())) {
+    return settle(Verdict::Action::through, Outcome::open);
+  }
+  room::Answer answer = ask(operation(shown_.pass ? room::Kind::heartbeat : room::Kind::enter, token));
+  if (answer.state == room::State::gone) {
+    token = {};
+    if (worker_.random(token.sid.bytes.data(), token.sid.bytes.size())) {
+      answer = ask(operation(room::Kind::enter, token));
+    }
+  }
+  name(token);
+  if (answer.state == room::State::admitted) {
+    give_pass(token.sid, answer);
+  }
+  return settle(Verdict::Action::through, Outcome::open);
+}
+
 // No valid token: no state is made anywhere, but the next request can show a ticket.
 Verdict Gate::newcomer() noexcept {
-  Sid sid;
-  if (!worker_.random(sid.bytes.data(), sid.bytes.size())) {
+  Token token;
+  if (!worker_.random(token.sid.bytes.data(), token.sid.bytes.size())) {
     return {Verdict::Action::failed, {}};
   }
-  name(sid);
+  name(token);
   visit_.pass = {};
-  give_ticket(sid, 0, 0);
+  give_ticket(token.sid, 0, 0);
   if (is_page_request(visit_) && is_read(r_)) {
     return settle(Verdict::Action::redirect_to_check, Outcome::fresh);
   }
@@ -135,7 +163,7 @@ Verdict Gate::act_on(const room::Answer& answer, const Token& token) noexcept {
     case room::State::admitted:
       give_pass(token.sid, answer);
       give_ticket(token.sid, answer.epoch, answer.number);
-      return settle(Verdict::Action::through, room_.settings.mode == room::Mode::open ? Outcome::open : Outcome::admitted);
+      return settle(Verdict::Action::through, Outcome::admitted);
     case room::State::waiting:
       visit_.pass = {};
       visit_.rank = answer.rank;
@@ -146,8 +174,7 @@ Verdict Gate::act_on(const room::Answer& answer, const Token& token) noexcept {
       return settle(Verdict::Action::reply, Outcome::closed, simple(page::Kind::closed, "closed", jitter(kRetryClosed)));
     case room::State::full:
     case room::State::no_memory:
-      give_ticket(token.sid, token.epoch, token.number);
-      return busy(kRetryFull);
+      return busy(token, kRetryFull);
     default:
       return newcomer();
   }
@@ -155,7 +182,6 @@ Verdict Gate::act_on(const room::Answer& answer, const Token& token) noexcept {
 
 Reply Gate::describe(const room::Answer& answer) noexcept {
   Reply reply;
-  reply.in_line = true;
   reply.status = room_.page_status;
   reply.rank = answer.rank;
   reply.waiting = summary_.waiting;
@@ -179,7 +205,9 @@ Reply Gate::simple(page::Kind kind, std::string_view state, std::uint32_t retry_
   return reply;
 }
 
-Verdict Gate::busy(std::uint32_t retry_after) noexcept {
+// Whatever the token claims is kept: a held place is never lost by a busy answer.
+Verdict Gate::busy(const Token& token, std::uint32_t retry_after) noexcept {
+  give_ticket(token.sid, token.epoch, token.number);
   const std::uint32_t wait = retry_after == kRetryTooOften ? kRetryTooOften : jitter(retry_after);
   return settle(Verdict::Action::reply, Outcome::busy, simple(page::Kind::busy, "busy", wait));
 }
@@ -189,9 +217,9 @@ Verdict Gate::settle(Verdict::Action action, Outcome outcome, const Reply& reply
   return {action, reply};
 }
 
-void Gate::name(const Sid& sid) noexcept {
-  visit_.has_sid = true;
-  visit_.sid = sid;
+void Gate::name(const Token& token) noexcept {
+  visit_.named = true;
+  visit_.session = token;
 }
 
 std::uint32_t Gate::jitter(std::uint32_t seconds) noexcept {
@@ -202,16 +230,7 @@ bool Gate::bypassed() const noexcept {
   if (r_->method == NGX_HTTP_OPTIONS && !visit_.seen.origin.empty() && !visit_.seen.preflight_method.empty()) {
     return true;  // a CORS preflight carries no cookies, whoever sends it
   }
-  if (room_.bypass == nullptr) {
-    return false;
-  }
-  for (ngx_http_complex_value_t& value : std::span(static_cast<ngx_http_complex_value_t*>(room_.bypass->elts), room_.bypass->nelts)) {
-    ngx_str_t text;
-    if (ngx_http_complex_value(r_, &value, &text) == NGX_OK && text.len != 0 && !(text.len == 1 && text.data[0] == '0')) {
-      return true;
-    }
-  }
-  return false;
+  return any_true(r_, room_.bypass);
 }
 
 bool Gate::young(const Token& pass) const noexcept {

@@ -20,7 +20,7 @@ struct Reply {
   std::optional<std::uint32_t> eta;  // s
   bool paused = false;
   bool stale = false;
-  bool in_line = false;  // rank, waiting and eta are part of the answer
+  std::string_view retry_url;  // of the cookies page: where the visitor wanted to go
 };
 
 struct Verdict {
@@ -33,20 +33,21 @@ class Gate {
  public:
   Gate(ngx_http_request_t* r, Visit& visit, const RoomConf& room, Worker& worker) noexcept;
 
-  Verdict decide() noexcept;  // a request to a location with a room
-  Reply status() noexcept;    // GET status: never makes a place
-  bool leave() noexcept;      // POST leave: frees what the tokens shown name; false: no valid token
-  bool shows_token() const noexcept { return shown_.pass || shown_.ticket; }  // check
+  Verdict decide() noexcept;    // a request to a location with a room
+  Reply status() noexcept;      // GET status: never makes a place
+  bool leave() noexcept;        // POST leave: frees what the tokens shown name; false: no valid token
+  bool shows_token() noexcept;  // check
 
  private:
   struct Shown {
     bool pass = false;    // a valid one, not ended
     bool ticket = false;  // a valid one, or a pass expired less than return_grace ago
-    bool ticket_is_pass = false;
+    bool read_tickets = false;
     Token pass_token, ticket_token;
   };
 
-  void read_tokens() noexcept;
+  void read(TokenKind kind) noexcept;
+  bool has_ticket() noexcept;  // looks for one on first use: a young pass needs none
   void consider(std::string_view text, TokenKind kind, const Network& network) noexcept;
   bool bypassed() const noexcept;
   bool young(const Token& pass) const noexcept;
@@ -54,11 +55,12 @@ class Gate {
 
   Verdict heartbeat() noexcept;
   Verdict enter() noexcept;
+  Verdict enter_open() noexcept;
   Verdict newcomer() noexcept;
   Verdict act_on(const room::Answer& answer, const Token& token) noexcept;
   Reply describe(const room::Answer& answer) noexcept;
   Reply simple(page::Kind kind, std::string_view state, std::uint32_t retry_after) noexcept;
-  Verdict busy(std::uint32_t retry_after) noexcept;
+  Verdict busy(const Token& token, std::uint32_t retry_after) noexcept;
 
   room::Operation operation(room::Kind kind, const Token& token) const noexcept;
   room::Answer ask(const room::Operation& operation) noexcept;
@@ -68,7 +70,7 @@ class Gate {
   void give_pass(const Token& pass) noexcept;
   std::string_view sign(const Token& token) noexcept;
   Verdict settle(Verdict::Action action, Outcome outcome, const Reply& reply = {}) noexcept;
-  void name(const Sid& sid) noexcept;
+  void name(const Token& token) noexcept;
   std::uint32_t jitter(std::uint32_t seconds) noexcept;
 
   ngx_http_request_t* r_;
@@ -81,6 +83,6 @@ class Gate {
 };
 
 // Frees the session's slot or place and refuses its tokens from now on, everywhere in this gateway.
-void end_session(Worker& worker, const RoomConf& room, const Sid& sid) noexcept;
+void end_session(Worker& worker, const RoomConf& room, const Token& token) noexcept;
 
 }  // namespace fairway::ngx

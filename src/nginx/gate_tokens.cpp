@@ -19,25 +19,38 @@ std::int64_t seconds(Micros time) noexcept {
 
 Gate::Gate(ngx_http_request_t* r, Visit& visit, const RoomConf& room, Worker& worker) noexcept
     : r_(r), visit_(visit), room_(room), worker_(worker), now_(ngx_time()) {
-  read_tokens();
+  read(TokenKind::pass);
+  if (visit.header_form()) {
+    has_ticket();  // the answer carries the current ones
+  }
 }
 
-void Gate::read_tokens() noexcept {
+bool Gate::has_ticket() noexcept {
+  if (!shown_.read_tickets) {
+    shown_.read_tickets = true;
+    read(TokenKind::ticket);
+  }
+  return shown_.ticket;
+}
+
+bool Gate::shows_token() noexcept {
+  return shown_.pass || has_ticket();
+}
+
+void Gate::read(TokenKind kind) noexcept {
   const Network network = room_.bind_network ? network_of(r_->connection->sockaddr) : Network{};
-  for (const TokenKind kind : {TokenKind::pass, TokenKind::ticket}) {
-    const std::string_view cookie = view(kind == TokenKind::pass ? room_.pass_cookie : room_.ticket_cookie);
-    std::size_t tried = 0;  // of several cookies of one name four are looked at
-    for (std::size_t i = 0; i < visit_.cookie_headers && tried < kMaxCookiesOfOneName; ++i) {
-      std::string_view values[kMaxCookiesOfOneName];
-      const std::size_t found = find_cookies(visit_.cookies[i], cookie, std::span(values).first(kMaxCookiesOfOneName - tried));
-      for (std::size_t k = 0; k < found; ++k) {
-        consider(values[k], kind, network);
-      }
-      tried += found;
+  const std::string_view cookie = view(kind == TokenKind::pass ? room_.pass_cookie : room_.ticket_cookie);
+  std::size_t tried = 0;  // of several cookies of one name four are looked at
+  for (std::size_t i = 0; i < visit_.cookie_headers && tried < kMaxSameCookies; ++i) {
+    std::string_view values[kMaxSameCookies];
+    const std::size_t found = find_cookies(visit_.cookies[i], cookie, std::span<std::string_view>(values).first(kMaxSameCookies - tried));
+    for (std::size_t k = 0; k < found; ++k) {
+      consider(values[k], kind, network);
     }
-    if (const std::string_view text = kind == TokenKind::pass ? visit_.seen.pass : visit_.seen.ticket; !text.empty()) {
-      consider(text, kind, network);
-    }
+    tried += found;
+  }
+  if (const std::string_view text = kind == TokenKind::pass ? visit_.seen.pass : visit_.seen.ticket; !text.empty()) {
+    consider(text, kind, network);
   }
 }
 
@@ -66,9 +79,6 @@ void Gate::consider(std::string_view text, TokenKind kind, const Network& networ
   }
   have = true;
   best = token;
-  if (!is_pass) {
-    shown_.ticket_is_pass = kind == TokenKind::pass;
-  }
   if (kind == TokenKind::ticket) {
     visit_.ticket = text;
   } else if (is_pass) {
@@ -144,6 +154,7 @@ void Gate::give_pass(const Token& pass) noexcept {
   Token token = pass;
   token.issued = now_;
   token.network = room_.bind_network ? network_of(r_->connection->sockaddr) : Network{};
+  name(token);
   visit_.pass = sign(token);
   visit_.pass_age = token.expires - now_;
   visit_.set_pass = !visit_.pass.empty();

@@ -1,10 +1,12 @@
 // The two module records. nginx runs the handlers of a phase, and the header filters, in an order that follows from where a module
-// stands in its list (modules.c), and no one place fits all: the first record stands before limit_conn, so that its handlers run
-// after limit_req, limit_conn and realip; the second stands before the range filter, so that its header filter runs behind nginx's
-// own headers filter and its server rewrite handler before the rewrite module's.
+// stands in its list (modules.c), and no one place fits all: the first record stands before mirror, so that its handlers run after
+// limit_req, limit_conn and realip, and after mirror and try_files; the second stands before the range filter, so that its header filter
+// runs behind nginx's own headers filter and its server rewrite handler before the rewrite module's.
 #include "nginx/config.h"
+#include "nginx/queue_worker.h"
 #include "nginx/shared.h"
 #include "nginx/state_file.h"
+#include "nginx/turn.h"
 #include "nginx/visit.h"
 #include "nginx/worker.h"
 
@@ -26,12 +28,17 @@ ngx_int_t preconfiguration(ngx_conf_t* cf) noexcept {
 }
 
 ngx_int_t postconfiguration(ngx_conf_t* cf) noexcept {
-  return add_phase_handler(cf, NGX_HTTP_PREACCESS_PHASE, preaccess_handler);
+  if (check_rooms(cf) != NGX_OK || add_phase_handler(cf, NGX_HTTP_PREACCESS_PHASE, preaccess_handler) != NGX_OK) {
+    return NGX_ERROR;
+  }
+  return add_phase_handler(cf, NGX_HTTP_PRECONTENT_PHASE, precontent_handler);
 }
 
 ngx_int_t filter_postconfiguration(ngx_conf_t* cf) noexcept {
   next_header_filter = ngx_http_top_header_filter;
   ngx_http_top_header_filter = header_filter;
+  next_body_filter = ngx_http_top_body_filter;
+  ngx_http_top_body_filter = body_filter;
   return add_phase_handler(cf, NGX_HTTP_SERVER_REWRITE_PHASE, server_rewrite_handler);
 }
 
@@ -45,14 +52,20 @@ ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
     return NGX_ERROR;
   }
   restore_state(*conf, cycle->log);
+  try {
+    page::builtin(page::Kind::waiting, page::Language::en);  // parsed once, before the workers are forked
+  } catch (...) {
+    ngx_log_error(NGX_LOG_WARN, cycle->log, 0, "fairway: no memory for the pages");  // each worker tries again
+  }
   return NGX_OK;
 }
 
 ngx_int_t init_process(ngx_cycle_t* cycle) noexcept {
-  return Worker::start(cycle);
+  return Worker::start(cycle) == NGX_OK ? QueueWorker::start(cycle) : NGX_ERROR;
 }
 
 void exit_process(ngx_cycle_t*) noexcept {
+  QueueWorker::stop();
   Worker::stop();
 }
 

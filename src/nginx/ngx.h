@@ -81,6 +81,17 @@ inline void add_timer(ngx_event_t* event, ngx_msec_t milliseconds) noexcept {
   ngx_add_timer(event, milliseconds);
 }
 
+// Runs the event's handler at the end of this turn of the event loop.
+inline void post(ngx_event_t* event) noexcept {
+  ngx_post_event(event, &ngx_posted_events);
+}
+
+inline void unpost(ngx_event_t* event) noexcept {
+  if (event->posted) {
+    ngx_delete_posted_event(event);
+  }
+}
+
 inline void delete_timer(ngx_event_t* event) noexcept {
   if (event->timer_set) {
     ngx_del_timer(event);

@@ -8,7 +8,11 @@ namespace fairway::ngx {
 
 namespace {
 
-void visit_cleanup(void*) noexcept {}  // only its address counts: it marks our entry in the chain
+// Marks our entry in the chain. nginx forgets the chain before it writes the log, so the visit goes back to the module's context.
+void visit_cleanup(void* data) noexcept {
+  auto* visit = static_cast<Visit*>(data);
+  ngx_http_set_ctx(visit->r, visit, ngx_http_fairway_module);
+}
 
 struct Wanted {
   std::string_view name;  // lower case
@@ -69,12 +73,12 @@ ngx_int_t strip_cookies(ngx_http_request_t* r, Visit& visit, bool& empty) noexce
   ngx_uint_t kept = 0;
   for (ngx_uint_t i = 0; i < r->headers_in.cookies.nelts; ++i) {
     const std::string_view value = view(cookies[i]->value);
-    if (may_hold_fairway_cookie(value)) {
+    if (value.find("fairway_") != std::string_view::npos) {
       auto* stripped = static_cast<char*>(ngx_pnalloc(r->pool, value.size()));
       if (stripped == nullptr) {
         return NGX_ERROR;
       }
-      const StrippedCookies result = strip_fairway_cookies(value, stripped);
+      const StrippedCookies result = fairway::strip_cookies(value, {stripped, value.size()});
       if (result.removed) {
         if (visit.cookie_headers < Visit::kCookieHeaders) {
           visit.cookies[visit.cookie_headers++] = value;
@@ -82,7 +86,7 @@ ngx_int_t strip_cookies(ngx_http_request_t* r, Visit& visit, bool& empty) noexce
         visit.fairway_cookie = true;
         cookies[i]->value = str({stripped, result.size});
         if (result.size == 0) {
-          cookies[i]->hash = 0;
+          cookies[i]->key.len = 0;  // no real header has such a name
           empty = true;
           continue;
         }
@@ -108,7 +112,7 @@ ngx_int_t remove_ours(ngx_http_request_t* r) noexcept {
   for (const ngx_list_part_t* part = &old; part != nullptr; part = part->next) {
     const auto* elements = static_cast<const ngx_table_elt_t*>(part->elts);
     for (ngx_uint_t i = 0; i < part->nelts; ++i) {
-      const bool empty_cookie = elements[i].hash == 0;
+      const bool empty_cookie = elements[i].key.len == 0;
       if (!empty_cookie && !is_ours(elements[i])) {
         *static_cast<ngx_table_elt_t*>(ngx_list_push(&r->headers_in.headers)) = elements[i];
       }
@@ -177,6 +181,7 @@ Visit* get_visit(ngx_http_request_t* r) noexcept {
   }
   cleanup->handler = visit_cleanup;
   auto* visit = new (cleanup->data) Visit;
+  visit->r = r;
   ngx_http_set_ctx(r, visit, ngx_http_fairway_module);
   return visit;
 }

@@ -40,13 +40,13 @@ void warn_of_return(ngx_conf_t* cf, const LocConf& conf) noexcept {
   if (core->name.len == 0) {
     ngx_log_error(NGX_LOG_WARN, cf->log, 0,
                   "the server in %s:%ui answers with \"return\", which nginx does before waiting_room \"%V\" (%s:%ui) is asked",
-                  server->file_name, server->line, &conf.room_name, conf.file, conf.line);
+                  server->file_name, server->line, &conf.use_room.name, conf.use_room.file, conf.use_room.line);
     return;
   }
   ngx_log_error(NGX_LOG_WARN, cf->log, 0,
                 "location \"%V\" of the server in %s:%ui answers with \"return\", which nginx does before waiting_room \"%V\" (%s:%ui) is "
                 "asked; \"waiting_room off\" there says that this is meant",
-                &core->name, server->file_name, server->line, &conf.room_name, conf.file, conf.line);
+                &core->name, server->file_name, server->line, &conf.use_room.name, conf.use_room.file, conf.use_room.line);
 }
 
 }  // namespace fairway::ngx

@@ -1,31 +1,12 @@
 #include "nginx/room_block.h"
 
-#include <array>
-#include <bitset>
-#include <span>
-
+#include "nginx/block.h"
 #include "nginx/files.h"
 #include "nginx/values.h"
 
 namespace fairway::ngx {
 
 namespace {
-
-enum class Result : std::uint8_t {
-  ok,
-  refused,   // the value is not what the directive allows: the caller says so
-  reported,  // refused, and a message was logged already
-};
-
-using Values = std::span<ngx_str_t>;  // a directive's values, without its name
-
-struct Directive {
-  std::string_view name;
-  std::size_t at_least;  // values
-  std::size_t at_most;
-  const char* allowed;  // completes `NAME must be …`
-  Result (*set)(ngx_conf_t* cf, RoomConf& room, Values values) noexcept;
-};
 
 constexpr std::uint32_t kMaxSessions = 10'000'000;
 
@@ -152,14 +133,7 @@ Result message(ngx_conf_t* cf, RoomConf& room, Values values) noexcept {
 }
 
 Result bypass(ngx_conf_t* cf, RoomConf& room, Values values) noexcept {
-  for (const ngx_str_t& value : values) {
-    if (view(value).find('$') == std::string_view::npos) {
-      ngx_conf_log_error(NGX_LOG_WARN, cf, 0, "\"bypass %V\" holds no variable: it is the same for everybody", &value);
-    }
-  }
-  room.bypass = static_cast<ngx_array_t*>(NGX_CONF_UNSET_PTR);
-  ngx_command_t command{};  // nginx's own parser of such lists; it reads the values from cf->args
-  return ngx_http_set_predicate_slot(cf, &command, &room.bypass) == conf_ok ? Result::ok : Result::reported;
+  return parse_bypass(cf, room.bypass, values);
 }
 
 Result cookie_domain(ngx_conf_t*, RoomConf& room, Values values) noexcept {
@@ -173,96 +147,34 @@ Result cookie_secure(ngx_conf_t*, RoomConf& room, Values values) noexcept {
   return word == "on" || word == "off" || word == "auto" ? Result::ok : Result::refused;
 }
 
-constexpr std::size_t kAnyNumber = 64;
-constexpr const char* kTime = "a time above 0 and at most 365d, such as 30s, 10m or 1h";
-
 constexpr Directive kDirectives[] = {
-    {"capacity", 1, 1, "a whole number from 0 to 10000000", capacity},
-    {"rate", 1, 1, "N/s or N/m with N from 1 to 1000000, or off", rate},
-    {"session_timeout", 1, 1, kTime, duration<&room::Settings::session_timeout, 1>},
-    {"session_max", 1, 1, "a time above 0 and at most 365d, such as 2h, or off", session_max},
-    {"grant_timeout", 1, 1, kTime, duration<&room::Settings::grant_timeout, 1>},
-    {"abandon_timeout", 1, 1, kTime, duration<&room::Settings::abandon_timeout, 1>},
-    {"return_grace", 1, 1, "a time of at most 365d, such as 10m; 0 gives no number back", duration<&room::Settings::return_grace, 0>},
-    {"refresh", 1, 1, "a time in whole seconds of at most half of session_timeout; 0 asks the store each time", refresh},
-    {"max_waiting", 1, 1, "a whole number from 0 to 10000000", max_waiting},
-    {"entries_per_ip", 1, 1, "N/m with N from 1 to 1000000, or off", entries_per_ip},
-    {"polls_per_session", 1, 1, "N/s with N from 1 to 1000000", polls_per_session},
-    {"poll_interval", 2, 2, "two times, MIN of at least 100ms and MAX of at least MIN, such as 3s 30s", poll_interval},
-    {"on_store_failure", 1, 1, "closed or open", on_store_failure},
-    {"bind_network", 1, 1, "on or off", bind_network},
-    {"page", 1, 1, "a file", page_file},
-    {"page_status", 1, 1, "200, 202, 429 or 503", page_status},
-    {"message", 1, 1, "one text", message},
-    {"bypass", 1, kAnyNumber, "one or more values with variables", bypass},
-    {"cookie_domain", 1, 1, "a domain name such as example.com", cookie_domain},
-    {"cookie_secure", 1, 1, "auto, on or off", cookie_secure},
+    {"capacity", 1, 1, "a whole number from 0 to 10000000", setter<capacity>},
+    {"rate", 1, 1, "N/s or N/m with N from 1 to 1000000, or off", setter<rate>},
+    {"session_timeout", 1, 1, kTime, setter<duration<&room::Settings::session_timeout, 1>>},
+    {"session_max", 1, 1, "a time above 0 and at most 365d, such as 2h, or off", setter<session_max>},
+    {"grant_timeout", 1, 1, kTime, setter<duration<&room::Settings::grant_timeout, 1>>},
+    {"abandon_timeout", 1, 1, kTime, setter<duration<&room::Settings::abandon_timeout, 1>>},
+    {"return_grace", 1, 1, "a time of at most 365d, such as 10m; 0 gives no number back",
+     setter<duration<&room::Settings::return_grace, 0>>},
+    {"refresh", 1, 1, "a time in whole seconds of at most half of session_timeout; 0 asks the store each time", setter<refresh>},
+    {"max_waiting", 1, 1, "a whole number from 0 to 10000000", setter<max_waiting>},
+    {"entries_per_ip", 1, 1, "N/m with N from 1 to 1000000, or off", setter<entries_per_ip>},
+    {"polls_per_session", 1, 1, "N/s with N from 1 to 1000000", setter<polls_per_session>},
+    {"poll_interval", 2, 2, "two times, MIN of at least 100ms and MAX of at least MIN, such as 3s 30s", setter<poll_interval>},
+    {"on_store_failure", 1, 1, "closed or open", setter<on_store_failure>},
+    {"bind_network", 1, 1, "on or off", setter<bind_network>},
+    {"page", 1, 1, "a file", setter<page_file>},
+    {"page_status", 1, 1, "200, 202, 429 or 503", setter<page_status>},
+    {"message", 1, 1, "one text", setter<message>},
+    {"bypass", 1, kAnyNumber, "one or more values with variables", setter<bypass>},
+    {"cookie_domain", 1, 1, "a domain name such as example.com", setter<cookie_domain>},
+    {"cookie_secure", 1, 1, "auto, on or off", setter<cookie_secure>},
 };
-
-struct Block {
-  RoomConf& room;
-  std::bitset<std::size(kDirectives)> seen;  // by position in kDirectives
-};
-
-const Directive* find_directive(std::string_view name) noexcept {
-  for (const Directive& directive : kDirectives) {
-    if (directive.name == name) {
-      return &directive;
-    }
-  }
-  return nullptr;
-}
-
-char* refuse_unknown(ngx_conf_t* cf, const RoomConf& room, ngx_str_t& name) noexcept {
-  std::array<char, 512> list{};
-  std::size_t length = 0;
-  for (const Directive& directive : kDirectives) {
-    if (length + directive.name.size() + 2 < list.size()) {
-      length += directive.name.copy(list.data() + length, directive.name.size());
-      list[length++] = ' ';
-    }
-  }
-  ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "unknown directive \"%V\" in waiting_room \"%V\", allowed are: %*s", &name, &room.name,
-                     length == 0 ? length : length - 1, list.data());
-  return conf_error;
-}
-
-// One directive of the block; nginx has put name and values into cf->args.
-char* on_directive(ngx_conf_t* cf, ngx_command_t*, void* data) noexcept {
-  auto& block = *static_cast<Block*>(data);
-  Values values(static_cast<ngx_str_t*>(cf->args->elts), cf->args->nelts);
-  ngx_str_t& name = values[0];
-  values = values.subspan(1);
-  if (view(name) == "include" && values.size() == 1) {
-    return ngx_conf_include(cf, nullptr, nullptr);
-  }
-  const Directive* directive = find_directive(view(name));
-  if (directive == nullptr) {
-    return refuse_unknown(cf, block.room, name);
-  }
-  const auto index = static_cast<std::size_t>(directive - kDirectives);
-  if (block.seen.test(index)) {
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" is given twice in waiting_room \"%V\"", &name, &block.room.name);
-    return conf_error;
-  }
-  block.seen.set(index);
-  if (values.size() < directive->at_least || values.size() > directive->at_most) {
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" has %uz values, it must be %s", &name, values.size(), directive->allowed);
-    return conf_error;
-  }
-  const Result result = directive->set(cf, block.room, values);
-  if (result == Result::refused) {
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" must be %s, not \"%V%s\"", &name, directive->allowed, &values[0],
-                       values.size() > 1 ? " …" : "");
-  }
-  return result == Result::ok ? conf_ok : conf_error;
-}
 
 // What no directive can see alone.
-char* check_together(ngx_conf_t* cf, const Block& block) noexcept {
-  const RoomConf& room = block.room;
+char* check_together(ngx_conf_t* cf, const RoomConf& room, const SeenDirectives& seen) noexcept {
   const room::Settings& settings = room.settings;
-  if (!block.seen.test(static_cast<std::size_t>(find_directive("capacity") - kDirectives))) {
+  if (!seen.test(0)) {  // capacity
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "waiting_room \"%V\": \"capacity\" is missing, it must be a whole number from 0 to 10000000",
                        &room.name);
     return conf_error;
@@ -282,26 +194,26 @@ char* check_together(ngx_conf_t* cf, const Block& block) noexcept {
 }
 
 char* derive(ngx_conf_t* cf, RoomConf& room) noexcept {
-  room.message_json = json_text(cf->pool, room.message);
   room.ticket_cookie = joined(cf->pool, "fairway_ticket_", view(room.name), "");
   room.pass_cookie = joined(cf->pool, "fairway_pass_", view(room.name), "");
   room.path = joined(cf->pool, "/__fairway/", view(room.name), "/");
-  const bool complete = room.message_json.data != nullptr && room.ticket_cookie.data != nullptr && room.pass_cookie.data != nullptr &&
-                        room.path.data != nullptr;
-  return complete ? conf_ok : conf_error;
+  room.status_path = joined(cf->pool, "/__fairway/", view(room.name), "/status");
+  room.leave_path = joined(cf->pool, "/__fairway/", view(room.name), "/leave");
+  for (const ngx_str_t* text : {&room.ticket_cookie, &room.pass_cookie, &room.path, &room.status_path, &room.leave_path}) {
+    if (text->data == nullptr) {
+      return conf_error;
+    }
+  }
+  return conf_ok;
 }
 
 }  // namespace
 
 char* parse_room_block(ngx_conf_t* cf, RoomConf& room) noexcept {
-  Block block{room, {}};
-  ngx_conf_t saved = *cf;
-  cf->handler = on_directive;
-  cf->handler_conf = static_cast<char*>(static_cast<void*>(&block));
-  char* result = ngx_conf_parse(cf, nullptr);
-  *cf = saved;
+  SeenDirectives seen;
+  char* result = parse_block(cf, {"waiting_room", room.name, kDirectives}, &room, seen);
   if (result == conf_ok) {
-    result = check_together(cf, block);
+    result = check_together(cf, room, seen);
   }
   return result == conf_ok ? derive(cf, room) : result;
 }

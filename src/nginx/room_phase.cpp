@@ -19,7 +19,7 @@ ngx_int_t answer(ngx_http_request_t* r, Visit& visit, const RoomConf& room, cons
       if (is_page_request(visit)) {
         return finish(r, send_page(r, visit, room, verdict.reply));
       }
-      return finish(r, send_json(r, visit, room, verdict.reply, verdict.reply.status));
+      return finish(r, send_json(r, visit, room, verdict.reply, NGX_HTTP_TOO_MANY_REQUESTS));
     case Verdict::Action::failed:
       break;
   }

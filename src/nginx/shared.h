@@ -55,10 +55,11 @@ struct Shared {
   SipKey hash_key;  // random at start: for tables whose keys clients choose
   RoomRow rooms[kRooms];
   std::atomic<std::uint64_t> token_errors[kTokenErrors];
-  std::atomic<std::int64_t> last_tick;  // ms; one worker a second does the housekeeping
-  std::atomic<std::uint64_t> saved;     // EndedList::version of the last saved state
-  std::atomic<std::int64_t> last_log;   // Unix seconds; one line a minute about a full zone
-  std::atomic<bool> restored;           // the saved state was read into this zone
+  std::atomic<std::int64_t> last_tick;      // ms; one worker a second does the housekeeping
+  std::atomic<std::uint64_t> saved;         // EndedList::version of the last saved state
+  std::atomic<std::int64_t> last_log;       // Unix seconds; one line a minute about a state file that cannot be written
+  std::atomic<std::int64_t> last_full_log;  // Unix seconds; one line a minute about a full store
+  std::atomic<bool> restored;               // the saved state was read into this zone
   EndedList* ended;
   Limiter* entries;  // new sessions per address
   Limiter* polls;    // questions per session

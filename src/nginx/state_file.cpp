@@ -27,7 +27,7 @@ std::string text_of(Shared& shared, std::int64_t now) {
     if (row.name[0] == '\0' || memory.epoch == 0) {
       continue;
     }
-    std::snprintf(line, sizeof(line), "room %s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRId64 "\n", row.name,
+    std::snprintf(line, sizeof(line), "room %.32s %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu32 " %" PRIu32 " %" PRId64 "\n", row.name,
                   memory.epoch, memory.version, memory.last_number, memory.inside, memory.waiting, row.tokens_until);
     text += line;
   }
@@ -96,7 +96,7 @@ void restore_line(Shared& shared, ngx_shm_zone_t* zone, const char* line, std::i
 
 void save_state(const MainConf& conf, Shared& shared, ngx_log_t* log) noexcept {
   const std::uint64_t now_version = fingerprint(shared);
-  if (shared.saved.exchange(now_version) == now_version) {
+  if (!conf.keep_state || shared.saved.exchange(now_version) == now_version) {
     return;
   }
   try {

@@ -124,21 +124,6 @@ bool is_plain_text(std::string_view text) noexcept {
          std::ranges::none_of(text, [](char c) { return (static_cast<unsigned char>(c) < 0x20 && c != '\t' && c != '\n') || c == 0x7f; });
 }
 
-ngx_str_t json_text(ngx_pool_t* pool, ngx_str_t text) noexcept {
-  if (text.len == 0) {
-    return str("null");
-  }
-  const std::size_t size = text.len + ngx_escape_json(nullptr, text.data, text.len) + 2;
-  auto* data = static_cast<u_char*>(ngx_pnalloc(pool, size));
-  if (data == nullptr) {
-    return {};
-  }
-  data[0] = '"';
-  ngx_escape_json(data + 1, text.data, text.len);
-  data[size - 1] = '"';
-  return {size, data};
-}
-
 ngx_str_t joined(ngx_pool_t* pool, std::string_view before, std::string_view middle, std::string_view after) noexcept {
   auto* data = static_cast<u_char*>(ngx_pnalloc(pool, before.size() + middle.size() + after.size()));
   if (data == nullptr) {

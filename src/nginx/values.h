@@ -43,9 +43,6 @@ bool is_plain_text(std::string_view text) noexcept;
 // Well-formed UTF-8 (no surrogates, nothing above U+10FFFF).
 bool is_utf8(std::string_view text) noexcept;
 
-// As JSON: `"…"`, or `null` when it is empty; data is nullptr when memory is short.
-ngx_str_t json_text(ngx_pool_t* pool, ngx_str_t text) noexcept;
-
 // The three in a row; data is nullptr when memory is short.
 ngx_str_t joined(ngx_pool_t* pool, std::string_view before, std::string_view middle, std::string_view after) noexcept;
 

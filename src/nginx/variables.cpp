@@ -1,6 +1,10 @@
-// $waiting_room_*: for log_format and headers. "-" or empty where no room was asked.
+// $waiting_room_* and $fair_queue_*: for log_format and headers. "-" where no room or queue was asked.
 #include <charconv>
+#include <cinttypes>
+#include <cstdio>
 
+#include "nginx/queue_dry_run.h"
+#include "nginx/turn.h"
 #include "nginx/visit.h"
 
 namespace fairway::ngx {
@@ -41,12 +45,64 @@ ngx_int_t rank(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_
 
 ngx_int_t session(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t) noexcept {
   const Visit* visit = find_visit(r);
-  if (visit == nullptr || !visit->has_sid) {
+  if (visit == nullptr || !visit->named) {
     return set_text(r, value, "-");
   }
   char hex[32];
-  visit->sid.to_hex(hex);
+  visit->session.sid.to_hex(hex);
   return set_text(r, value, {hex, sizeof(hex)});
+}
+
+// In the order of queue::Status.
+constexpr std::string_view kQueueStatus[] = {"direct", "queued", "full", "evicted", "timeout", "cancelled", "bypassed"};
+
+// The turn whose results count, or nullptr.
+const Turn* known_turn(ngx_http_request_t* r) noexcept {
+  Turn* turn = find_turn(r);
+  if (turn == nullptr || !turn->has_status) {
+    return nullptr;
+  }
+  look_at_rehearsal(*turn);
+  return turn;
+}
+
+ngx_int_t queue_status(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t) noexcept {
+  const Turn* turn = known_turn(r);
+  return set_text(r, value, turn == nullptr ? "-" : kQueueStatus[static_cast<std::size_t>(turn->status)]);
+}
+
+// A time of the turn, as whole ns or as seconds with ms.
+template <queue::Nanos Turn::*field, bool in_seconds>
+ngx_int_t queue_time(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t) noexcept {
+  const Turn* turn = known_turn(r);
+  if (turn == nullptr || turn->status == queue::Status::bypassed) {
+    return set_text(r, value, "-");
+  }
+  const queue::Nanos time = turn->*field;
+  char text[32];
+  const int size = in_seconds ? std::snprintf(text, sizeof(text), "%" PRId64 ".%03" PRId64, time / queue::kSecond,
+                                              time % queue::kSecond / queue::kMillisecond)
+                              : std::snprintf(text, sizeof(text), "%" PRId64, time);
+  return set_text(r, value, {text, static_cast<std::size_t>(size)});
+}
+
+ngx_int_t queue_outer(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t) noexcept {
+  const Turn* turn = known_turn(r);
+  if (turn == nullptr || turn->status == queue::Status::bypassed) {
+    return set_text(r, value, "-");
+  }
+  char text[kMaxOuterKeyText];
+  return set_text(r, value, {text, print(turn->arrival.keys.outer, text)});
+}
+
+ngx_int_t queue_inner(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t) noexcept {
+  const Turn* turn = known_turn(r);
+  if (turn == nullptr || turn->status == queue::Status::bypassed) {
+    return set_text(r, value, "-");
+  }
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016" PRIx64, turn->arrival.keys.inner);
+  return set_text(r, value, {text, 16});
 }
 
 struct Definition {
@@ -59,6 +115,13 @@ constexpr Definition kVariables[] = {
     {"waiting_room_name", name},
     {"waiting_room_rank", rank},
     {"waiting_room_session", session},
+    {"fair_queue_status", queue_status},
+    {"fair_queue_wait", queue_time<&Turn::waited, true>},
+    {"fair_queue_cost_ns", queue_time<&Turn::cost, false>},
+    {"fair_queue_cpu_ns", queue_time<&Turn::cpu, false>},
+    {"fair_queue_debt", queue_time<&Turn::debt, true>},
+    {"fair_queue_outer", queue_outer},
+    {"fair_queue_inner", queue_inner},
 };
 
 }  // namespace

@@ -23,6 +23,7 @@ struct Seen {
 struct Visit {
   static constexpr std::size_t kCookieHeaders = 4;
 
+  ngx_http_request_t* r = nullptr;
   Seen seen;
   std::string_view cookies[kCookieHeaders];  // Cookie headers as they came, before ours were taken out
   std::size_t cookie_headers = 0;
@@ -34,8 +35,8 @@ struct Visit {
   bool html_policy = false;  // … and a page: it carries the pages' Content-Security-Policy
   bool custom_page = false;  // … made from the site's own template
   bool sent = false;         // the header filter did its part
-  bool has_sid = false;
-  Sid sid;
+  bool named = false;        // `session` is known
+  Token session;             // the token that names the session: shown or given out
   std::uint64_t rank = 0;
 
   // Tokens to hand out, as text in the pool; empty: none. `…_age`: remaining life in seconds.
@@ -70,6 +71,8 @@ ngx_int_t server_rewrite_handler(ngx_http_request_t* r) noexcept;
 // cookies and tokens go out, caching is forbidden where a token is in the response.
 ngx_int_t header_filter(ngx_http_request_t* r) noexcept;
 extern ngx_http_output_header_filter_pt next_header_filter;
+ngx_int_t body_filter(ngx_http_request_t* r, ngx_chain_t* in) noexcept;
+extern ngx_http_output_body_filter_pt next_body_filter;
 
 ngx_int_t add_variables(ngx_conf_t* cf) noexcept;
 

@@ -104,7 +104,7 @@ room::Summary Worker::locked_call(const RoomConf& room, std::span<const room::Op
       shared().store->call(view(room.name), wall_clock_us(), room.settings, row.memory(), operations, answers, ngx_pid);
   row.summary = summary;
   row.remember({summary.epoch, summary.version, summary.last_number, summary.inside, summary.waiting, false});
-  row.rate.sample(summary.now, summary.admitted_total, summary.abandoned_total);
+  row.rate.sample(summary.now, summary.admitted_total, summary.abandoned_total, summary.waiting);
   return summary;
 }
 
@@ -115,6 +115,7 @@ room::Summary Worker::call(const RoomConf& room, std::span<const room::Operation
   for (const room::Answer& answer : answers) {
     if (answer.state == room::State::no_memory) {
       row.store_full.fetch_add(1, std::memory_order_relaxed);
+      log_full(room);
     }
   }
   for (int again = 0; again < 3; ++again) {  // bounded work was left: once more at once, the rest at the next tick
@@ -123,6 +124,17 @@ room::Summary Worker::call(const RoomConf& room, std::span<const room::Operation
     }
   }
   return summary;
+}
+
+// One line a minute, over all workers.
+void Worker::log_full(const RoomConf& room) noexcept {
+  std::int64_t last = shared().last_full_log.load(std::memory_order_relaxed);
+  if (ngx_time() - last >= 60 && shared().last_full_log.compare_exchange_strong(last, ngx_time())) {
+    ngx_log_error(
+        NGX_LOG_ERR, cycle_->log, 0,
+        "fairway: no memory left for sessions of waiting_room \"%V\": newcomers get the busy answer; give \"fairway_store memory\" more",
+        &room.name);
+  }
 }
 
 void Worker::end_session(const RoomConf& room, const Sid& sid) noexcept {

@@ -49,6 +49,7 @@ class Worker {
   static void on_tick(ngx_event_t* event) noexcept;
   void tick() noexcept;
   void save(ngx_log_t* log) noexcept;
+  void log_full(const RoomConf& room) noexcept;
   room::Summary locked_call(const RoomConf& room, std::span<const room::Operation> operations, std::span<room::Answer> answers) noexcept;
 
   static Worker* instance_;

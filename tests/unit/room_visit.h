@@ -51,6 +51,20 @@ class Block {
   std::size_t size_;
 };
 
+// Another store that obeys the same rules, to run the same tests on (tests/store does); nullptr: the rules themselves.
+class OtherStore {
+ public:
+  virtual Summary call(Micros now, const Settings& settings, const Memory& memory, std::span<const Operation> operations,
+                       std::span<Answer> answers) = 0;
+  virtual void lose() = 0;
+  virtual bool inside(const Sid& sid) = 0;
+  virtual bool empty() = 0;  // nothing is known of any session
+
+ protected:
+  ~OtherStore() = default;
+};
+inline OtherStore* other_store = nullptr;
+
 class Room {
  public:
   explicit Room(Settings settings, std::size_t size = 1 << 20) : settings(settings), block_(size) { lose(); }
@@ -88,7 +102,8 @@ class Room {
   }
   std::vector<Answer> batch(std::vector<Operation> operations) {
     std::vector<Answer> answers(operations.size());
-    summary = state_->call(now, settings, memory, operations, answers);
+    summary = other_store != nullptr ? other_store->call(now, settings, memory, operations, answers)
+                                     : state_->call(now, settings, memory, operations, answers);
     learn();
     return answers;
   }
@@ -106,10 +121,17 @@ class Room {
 
   // The store loses everything; the gateway does not.
   void lose() {
+    if (other_store != nullptr) other_store->lose();
     if (state_ != nullptr) state_->~RoomState();
     arena_ = Arena::create(block_.data(), block_.size());
     state_ = new (arena_->take_table(sizeof(RoomState))) RoomState(*arena_, settings.capacity + settings.max_waiting);
   }
+  bool inside(const Visitor& v) const {
+    if (other_store != nullptr) return other_store->inside(v.sid);
+    const auto found = state_->table().find(v.sid);
+    return found != state_->table().end() && found->place == Place::inside;
+  }
+  bool empty() const { return other_store != nullptr ? other_store->empty() : state_->table().empty(); }
   RoomState& state() noexcept { return *state_; }
   Arena& arena() noexcept { return *arena_; }
   ~Room() { state_->~RoomState(); }

@@ -1,74 +1,7 @@
-// Makes the built-in pages: one HTML template for each page and language, the style and the script they share, and the policy that
-// allows just these two. Run as `npm run build -- FILE.cpp`; the browser tests import `makePages`.
-import { createHash } from "node:crypto";
-import { readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { build } from "esbuild";
-import { type Language, languages, words } from "./words/all.ts";
-import type { Words } from "./words/words.ts";
-
-// In the order of `enum class Kind` in src/page/page.h.
-export const kinds = ["waiting", "busy", "closed", "unavailable", "left", "cookies", "unprocessed"] as const;
-export type Kind = (typeof kinds)[number];
-
-export interface Pages {
-  style: string;
-  script: string;
-  policy: string;
-  templates: Record<Kind, Record<Language, string>>; // {{style}} and {{script}} still to be filled in
-}
-
-const here = "waiting"; // npm runs this in web/
-const refresh = '<noscript><meta http-equiv="refresh" content="{{retry_after}}"></noscript>';
-const refreshing: readonly Kind[] = ["waiting", "busy", "unavailable"];
-
-const read = (name: string) => readFileSync(join(here, name), "utf8");
-const escape = (text: string) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-
-async function bundle(name: string): Promise<string> {
-  const result = await build({
-    entryPoints: [join(here, name)],
-    bundle: true,
-    minify: true,
-    write: false,
-    format: "iife",
-    target: name.endsWith(".css") ? ["chrome87", "firefox78", "safari14"] : ["es2020"],
-    logLevel: "warning",
-  });
-  const text = result.outputFiles[0]?.text.trim() ?? "";
-  if (!text || text.includes("{{") || text.includes("</")) throw new Error(`${name}: empty, or has a sign that has a meaning in a page`);
-  return text;
-}
-
-function title(kind: Kind, w: Words): string {
-  if (kind === "waiting") return w.spoken.title.replace("{rank}", "{{rank}}");
-  return w[`${kind}Heading`];
-}
-
-function template(kind: Kind, w: Words): string {
-  const parts: Record<string, string> = { refresh: refreshing.includes(kind) ? refresh : "", body: read(`pages/${kind}.html`).trim() };
-  const texts: Record<string, unknown> = { ...w, title: title(kind, w), spoken: JSON.stringify(w.spoken) };
-  const insert = (place: string, name: string) => {
-    const text = texts[name];
-    if (typeof text !== "string") throw new Error(`${kind}.html: no words for ${place}`);
-    return escape(text);
-  };
-  const whole = read("pages/frame.html").replace(/\[\[(refresh|body)\]\]/g, (_, name: string) => parts[name] ?? "");
-  return whole.replace(/\[\[(\w+)\]\]/g, insert).replace(/\n+/g, "\n");
-}
-
-export async function makePages(): Promise<Pages> {
-  const style = await bundle("style.css");
-  const script = await bundle("src/main.ts");
-  const policy =
-    `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data:; connect-src 'self'; ` +
-    "form-action 'self'; base-uri 'none'; frame-ancestors 'self'";
-  const inLanguages = (kind: Kind) => Object.fromEntries(languages.map((l) => [l, template(kind, words[l])]));
-  const templates = Object.fromEntries(kinds.map((kind) => [kind, inLanguages(kind)])) as Pages["templates"];
-  return { style, script, policy, templates };
-}
+// Writes the built-in pages as the C++ source that src/page/generated.h declares: npm run build -- FILE.cpp
+import { writeFileSync } from "node:fs";
+import { kinds, makePages, type Pages } from "./pages.ts";
+import { languages, words } from "./words/all.ts";
 
 function raw(text: string): string {
   if (text.includes(')fairway"')) throw new Error("a text holds the end of a raw string");
@@ -99,5 +32,6 @@ ${sayings.join("")}};
 `;
 }
 
-const target = process.argv[2];
-if (import.meta.url === pathToFileURL(process.argv[1] ?? "").href && target) writeFileSync(target, source(await makePages()));
+const file = process.argv[2];
+if (!file) throw new Error("which file is to be written?");
+writeFileSync(file, source(await makePages()));

@@ -50,7 +50,7 @@ export const en: Words = {
   cookiesText: "Your browser did not send back the cookie that holds your place in line. Allow cookies for this site, then try again.",
   cookiesWhy: "The cookie is used for your place in line and nothing else.",
   unprocessedHeading: "Nothing was processed",
-  unprocessedText: "You are not in at the moment, so what you just sent did not reach the site. Nothing was ordered, paid for or saved.",
+  unprocessedText: "Your turn has not come yet, or your session has ended, so what you just sent did not reach the site. Nothing was ordered, paid for or saved.",
   unprocessedFirst: "Open this address in a new tab and wait there until you are let in.",
   unprocessedThen: "Then come back to this tab and reload it. Your browser will offer to send your details again.",
   unprocessedLink: "Open in a new tab",

@@ -50,7 +50,7 @@ export const ja: Words = {
   cookiesText: "順番を記録する Cookie がブラウザーから送られてきませんでした。このサイトの Cookie を許可してから、もう一度お試しください。",
   cookiesWhy: "この Cookie は順番の管理以外には使われません。",
   unprocessedHeading: "処理は行われていません",
-  unprocessedText: "現在サイトに入っていないため、送信された内容はサイトに届いていません。注文、支払い、保存はいずれも行われていません。",
+  unprocessedText: "まだ順番が来ていないか、セッションが終了したため、送信された内容はサイトに届いていません。注文、支払い、保存はいずれも行われていません。",
   unprocessedFirst: "このアドレスを新しいタブで開き、順番が来るまでそこでお待ちください。",
   unprocessedThen: "そのあとこのタブに戻って再読み込みすると、入力内容をもう一度送信できます。",
   unprocessedLink: "新しいタブで開く",

@@ -50,7 +50,7 @@ export const ko: Words = {
   cookiesText: "대기 순서를 기억하는 쿠키를 브라우저가 보내지 않았습니다. 이 사이트의 쿠키를 허용한 뒤 다시 시도해 주세요.",
   cookiesWhy: "이 쿠키는 대기 순서를 기억하는 데에만 쓰입니다.",
   unprocessedHeading: "아무것도 처리되지 않았습니다",
-  unprocessedText: "지금은 입장 상태가 아니어서 방금 보내신 내용이 사이트에 전달되지 않았습니다. 주문, 결제, 저장된 것은 없습니다.",
+  unprocessedText: "아직 차례가 되지 않았거나 세션이 끝나서, 방금 보내신 내용이 사이트에 전달되지 않았습니다. 주문, 결제, 저장된 것은 없습니다.",
   unprocessedFirst: "이 주소를 새 탭에서 열고 입장할 때까지 그곳에서 기다려 주세요.",
   unprocessedThen: "그런 다음 이 탭으로 돌아와 새로 고치면 브라우저에서 입력한 내용을 다시 보낼 수 있습니다.",
   unprocessedLink: "새 탭에서 열기",

@@ -50,7 +50,7 @@ export const zh: Words = {
   cookiesText: "您的浏览器没有发回记录排队位置的 Cookie。请允许本网站使用 Cookie，然后重试。",
   cookiesWhy: "该 Cookie 仅用于记录您的排队位置。",
   unprocessedHeading: "未处理任何内容",
-  unprocessedText: "您目前尚未进入网站，刚才提交的内容没有送达。没有任何下单、付款或保存。",
+  unprocessedText: "还没有轮到您，或您的会话已结束，因此刚才提交的内容没有送达网站。没有任何下单、付款或保存。",
   unprocessedFirst: "请在新标签页中打开此地址，并在那里等待进入。",
   unprocessedThen: "然后回到此标签页并刷新，浏览器会提示您重新提交刚才的内容。",
   unprocessedLink: "在新标签页中打开",

@@ -1,0 +1,125 @@
+"""One hog with 100 connections against 10 light users at C = 8: this module, order fifo, HAProxy's queue, nginx limit_conn; and what a
+queue that never fills costs. The application sleeps; the load is Python threads on the same machine, so differences count, not ms."""
+
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from gateway_pairs import ROOT, Server, alternate, rate_of, table
+
+sys.path.insert(0, str(ROOT / "tests/gateway"))
+
+from harness.limits import wait_until  # noqa: E402
+from harness.nginx import free_port  # noqa: E402
+from harness.origin import Answer, Origin  # noqa: E402
+from harness.queued import Load, percentile  # noqa: E402
+
+C = 8
+LIGHT = 10
+QUEUES = f"""
+    limit_conn_zone $server_name zone=all:1m;
+    fair_queue fair {{ concurrency {C}; }}
+    fair_queue fifo {{ concurrency {C}; order fifo; }}
+    proxy_http_version 1.1; proxy_set_header Connection "";
+    server {{ listen @LISTEN@; location / {{ fair_queue fair; proxy_pass http://@ORIGIN@; }} }}
+    server {{ listen @LISTEN2@; location / {{ fair_queue fifo; proxy_pass http://@ORIGIN@; }} }}
+    server {{ listen @LISTEN3@; server_name limited; location / {{ limit_conn all {C}; proxy_pass http://@ORIGIN@; }} }}
+    server {{ listen @LISTEN4@; location / {{ proxy_pass http://@ORIGIN@; }} }}
+"""
+HAPROXY = """
+global
+    maxconn 4000
+defaults
+    mode http
+    timeout connect 5s
+    timeout client 60s
+    timeout server 60s
+    timeout queue 10s
+frontend front
+    bind 127.0.0.1:{port}
+    default_backend back
+backend back
+    server application {origin} maxconn {slots}
+"""
+NO_QUEUE = """
+    fair_queue app { concurrency 1000; }
+    upstream app { server unix:@APP@; keepalive 64; keepalive_requests 1000000000; }
+    proxy_http_version 1.1; proxy_set_header Connection "";
+    server { listen @LISTEN@; location / { proxy_pass http://app; } }
+    server { listen @LISTEN2@; location / { fair_queue app; proxy_pass http://app; } }
+"""
+
+
+class HaProxy:
+    def __init__(self, origin):
+        self.port = free_port()
+        self.folder = tempfile.TemporaryDirectory(prefix="fairway-bench-")
+        file = Path(self.folder.name) / "haproxy.cfg"
+        file.write_text(HAPROXY.format(port=self.port, origin=origin, slots=C))
+        self.process = subprocess.Popen(["/usr/sbin/haproxy", "-db", "-f", file], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        time.sleep(0.5)
+
+    def close(self):
+        self.process.terminate()
+        self.process.wait(20)
+        self.folder.cleanup()
+
+
+def measure(address, hog, seconds, hogs=100):
+    with Load(address) as load:
+        load.add("light", "/light", clients=LIGHT, source=lambda number: f"127.9.{number + 10}.1", think=0.3)
+        time.sleep(1.5)
+        begun = time.monotonic()
+        load.add("hog", hog, clients=hogs, source="127.9.1.1")
+        time.sleep(seconds)
+    light = load.took("light", since=begun + 1)
+    failed = sum(status != 200 for status in load.statuses("light"))
+    done = len(load.took("hog", since=begun))
+    return light, failed, done
+
+
+def rows(addresses, hog, cost, seconds):
+    lines = []
+    for name, address in addresses.items():
+        light, failed, done = measure(address, hog, seconds)
+        times = " | ".join(f"{percentile(light, share) * 1000:.0f}" for share in (0.5, 0.99)) if light else "- | -"
+        lines.append(f"| {name} | {times} | {failed} of {failed + len(light)} | {done * cost / seconds / C:.2f} |")
+    return lines
+
+
+def side_by_side(seconds):
+    origin = Origin().start()
+    origin.on("/light", Answer(delay=0.02)).on("/hog", Answer(delay=0.1)).on("/slow", Answer(delay=2.0))
+    haproxy = HaProxy(origin)
+    try:
+        with Server(QUEUES, core=None, origin=origin) as gateway:
+            addresses = {"fair_queue": gateway.gateway.address_of(1), "fair_queue, order fifo": gateway.gateway.address_of(2),
+                         "HAProxy, maxconn and queue": ("127.0.0.1", haproxy.port), "nginx limit_conn": gateway.gateway.address_of(3)}
+            alone, _, _ = measure(gateway.gateway.address_of(4), "/light", 3, hogs=0)
+            text = [f"Light users alone: p50 {percentile(alone, 0.5) * 1000:.0f} ms, p99 {percentile(alone, 0.99) * 1000:.0f} ms.\n"]
+            for title, path, cost in (("requests of 100 ms", "/hog", 0.1), ("requests of 2 s", "/slow", 2.0)):
+                text += [f"Hog: 100 connections, {title}.\n", "| | light p50, ms | light p99, ms | light failures | hog's share of the slots |", "|---|---|---|---|---|",
+                         *rows(addresses, path, cost, seconds), ""]
+                wait_until(lambda: origin.running == 0, 30)
+            return text
+    finally:
+        haproxy.close()
+        origin.stop()
+
+
+def run(pairs, seconds):
+    application = 'server { listen unix:@PREFIX@/app.sock; location / { default_type text/plain; return 200 "ok\\n"; } }'
+    overhead = []
+    with Server(application, core=1) as app:
+        for workers in (1, 2):
+            with Server(NO_QUEUE, core=0 if workers == 1 else None, workers=workers, app=app.prefix / "app.sock") as gateway:
+                figures = alternate(pairs, {
+                    "without": lambda: rate_of(gateway.url(1) + "/x", [], seconds, 200),
+                    "fair_queue that never fills": lambda: rate_of(gateway.url(2) + "/x", [], seconds, 200),
+                })
+            target = "at least 0.97" if workers == 1 else "at least 0.95"
+            overhead += [f"{workers} worker{'s' if workers > 1 else ''}:\n", table(figures, "without", {"fair_queue that never fills": target})]
+    return ["## A fair queue beside others\n", f"C = {C}; {LIGHT} light users with requests of 20 ms from networks of their own.\n", *side_by_side(max(8, 3 * seconds)),
+            "## A fair queue that never fills: requests per second\n", "Proxied 3-byte response, keep-alive.\n", *overhead]

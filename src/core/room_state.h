@@ -16,7 +16,8 @@
 //   call, the last number rises to each number claimed.
 // Reserve. remembered = the most any caller with an earlier epoch had inside; back = who was inside when the epoch began, plus
 //   passes of an earlier epoch taken over since, but for sessions known here as lost (they may be counted already),
-//   plus passes of an earlier epoch released without having been taken over. Reserved: max(0, remembered - back), until the start of recovery + session_timeout. It counts against room in steps 4 and 5.
+//   plus passes of an earlier epoch released without having been taken over. Reserved: max(0, remembered - back), until the start of
+//   recovery + session_timeout. It counts against room in steps 4 and 5.
 // Step 2 frees slots first, then drops waiters, 200 in all, and forgets at most 200 marks of each sort (of more, any 200). It says
 //   that work is left when slots or waiters remain. Mode closed drops no waiter. Neither is done in recovery and while `keep` lasts
 //   (until the latest now + the length of a recovery of a call that told of an outage; that call's own step 2 counts).

@@ -10,17 +10,19 @@
 #include "nginx/config.h"
 #include "nginx/mailbox.h"
 #include "nginx/ngx.h"
+#include "nginx/one_address.h"
 #include "nginx/turn.h"
 
 namespace fairway::ngx {
 
 // What lies in a queue's zone, beside the block of FairQueue.
 struct QueueShared {
-  static constexpr std::uint64_t kLayout = 0x66617175'00000001;  // "faqu", version
+  static constexpr std::uint64_t kLayout = 0x66617175'00000002;  // "faqu", version
   std::uint64_t layout;
   std::size_t size;  // of the block
   void* block;
   std::atomic<std::uint64_t> bad_costs;  // cost and cpu headers that were not understood
+  OneAddress one_address;
 };
 
 std::size_t queue_zone_size(const queue::Capacity& capacity) noexcept;

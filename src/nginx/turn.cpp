@@ -235,6 +235,7 @@ ngx_int_t start(ngx_http_request_t* r, Turn& turn, const QueueConf& conf, QueueC
   turn.blocked = 0;
   turn.blocked_since = 0;
   turn.arrival.keys = flow_keys(r, conf, client.hash_key());
+  watch_address(r, client);
   turn.arrival.cost_class = loc_conf(r)->cost_class;
   const bool body_first = body_comes_first(r);
   if (!body_first) {

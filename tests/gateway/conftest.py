@@ -7,6 +7,8 @@ from harness.command import Running
 from harness.nginx import Gateway
 from harness.origin import Origin
 
+pytest_plugins = ("harness.rooms",)
+
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_makereport(item, call):

@@ -7,7 +7,7 @@ import pytest
 from harness.http1 import Connection, request
 from harness.limits import wait_until
 from harness.origin import Answer
-from harness.queued import LOG, Pending, lines
+from harness.queued import LOG, Load, Pending, lines
 
 QUEUE = LOG + """
     fair_queue app { light_lane off; @SETTINGS@ }
@@ -60,8 +60,9 @@ def finish(origin, pending):
     assert not any("Retry-After" in answer.headers for answer in answers)
 
 
-def test_a_burst_runs_at_once_and_is_counted_as_if_two_ran(dry, origin):
-    running = dry("concurrency 2; timeout 10m;")
+@pytest.mark.parametrize("workers", [1, 3])
+def test_a_burst_runs_at_once_and_is_counted_as_if_two_ran(dry, origin, workers):
+    running = dry("concurrency 2; timeout 10m;", workers=workers)
     burst = hold(running, origin, 20)
     assert level(running) == (2, 18) and origin.peak == 20
     finish(origin, burst)
@@ -176,6 +177,17 @@ def test_clients_that_leave_and_upstreams_that_fail(dry, origin):
     origin.release()
     wait_until(lambda: level(running) == (0, 0) and len(lines(running)) == 5, 60)
     assert counted(running) == {"direct": 2, "queued": 3}
+
+
+def test_the_sums_add_up_after_a_storm(dry, origin):
+    running = dry("concurrency 2; size 5; timeout 100ms;", workers=2)
+    origin.on("/work", Answer(delay=0.05))
+    with Load(running.address).add("client", "/work", clients=12, source=lambda number: f"127.4.{number}.1") as load:
+        time.sleep(2)
+    assert set(load.statuses("client")) == {200} and origin.peak > 7
+    wait_until(lambda: level(running) == (0, 0))
+    totals = counted(running)
+    assert sum(totals.values()) == len(load.statuses("client")) and {"direct", "queued", "full"} <= set(totals), totals
 
 
 def test_a_worker_that_dies_leaves_no_virtual_turns(dry, origin):

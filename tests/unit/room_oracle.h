@@ -140,6 +140,11 @@ inline void Oracle::follow_epoch(const Call& call) {
     // Gone: taken over, and then its session_max was over or it was released.
     const bool came = call.answers[i].state == State::admitted || call.answers[i].state == State::gone;
     back_ += op.kind == Kind::heartbeat && op.has_claim() && op.epoch < epoch_ && !was_inside && came;
+    // A pass of an earlier epoch that is given back without having been taken over was counted among those inside, too.
+    const bool first = std::none_of(call.operations.begin(), call.operations.begin() + static_cast<std::ptrdiff_t>(i),
+                                    [&op](const Operation& earlier) { return earlier.sid == op.sid; });
+    back_ += op.kind == Kind::release && op.has_claim() && op.admitted != 0 && op.epoch < epoch_ && old == nullptr && first &&
+             call.answers[i].state == State::released;
   }
 }
 

@@ -31,8 +31,14 @@ std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
   return text != nullptr ? std::strtoull(text, nullptr, 10) : otherwise;
 }
 
+#ifdef __SANITIZE_ADDRESS__
+constexpr std::uint64_t kSteps = 200'000;
+#else
+constexpr std::uint64_t kSteps = 1'500'000;
+#endif
+
 TEST(RoomProperties, TheGuaranteesOfTheLineHoldWhateverHappens) {
-  const std::uint64_t steps = from_environment("FAIRWAY_PROPERTY_OPS", 1'500'000);
+  const std::uint64_t steps = from_environment("FAIRWAY_PROPERTY_OPS", kSteps);
   const std::uint64_t first = from_environment("FAIRWAY_PROPERTY_SEED", 1);
   constexpr std::uint64_t kStepsPerLife = 5000;
   Tally all;

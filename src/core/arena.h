@@ -55,7 +55,7 @@ class ArenaAllocator {
   using value_type = T;
 
   explicit ArenaAllocator(Arena& arena) noexcept : arena_(&arena) {}
-  template <class U>
+  template <class U>  // NOLINTNEXTLINE(google-explicit-constructor): containers convert allocators without a word
   ArenaAllocator(const ArenaAllocator<U>& other) noexcept : arena_(&other.arena()) {}
 
   T* allocate(std::size_t count) {

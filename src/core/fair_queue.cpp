@@ -104,20 +104,14 @@ std::optional<Nanos> FairQueue::release(Handle handle, const Outcome& outcome, N
   step(now);
   const std::uint32_t index = find_request(t_, handle);
   if (index == kNone || t_.requests[index].state != State::running) return std::nullopt;
-  const Nanos cost = cost_of(outcome, t_.now() - t_.requests[index].started);
-  end_running(index, outcome);
-  forget(t_, index);
-  dispatch(t_);
-  return cost;
-}
-
-void FairQueue::end_running(std::uint32_t index, const Outcome& outcome) noexcept {
   const Request& r = t_.requests[index];
   const Nanos cost = cost_of(outcome, t_.now() - r.started);
   stop_running(t_, index, cost, !outcome.free);
-  if (outcome.free) return;
-  t_.head->totals.costs.add(cost);
-  if (outcome.finished) note_finished(t_, r);
+  if (!outcome.free) t_.head->totals.costs.add(cost);
+  if (!outcome.free && outcome.finished) note_finished(t_, r);
+  forget(t_, index);
+  dispatch(t_);
+  return cost;
 }
 
 CancelResult FairQueue::cancel(Handle handle, Nanos now) noexcept {

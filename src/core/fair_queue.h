@@ -20,6 +20,9 @@
 // - A worker that holds what others do not know (its running and waiting requests) is the truth; the block is an index over it and
 //   may be lost. A process that died inside a change is found by its mark: the tables are emptied, the generation grows, and nothing
 //   is dispatched until every worker has registered again or is gone. Limits, counters and worker rows survive; debts and proofs do not.
+// - Known limits: with one slot nothing protects against one long request. Whoever keeps many cookies is as many sessions: neighbours
+//   in the same network wait behind all of them (keys of one address sharing one weight would cost evenness inside an office). A key
+//   that changes with each answer stays on probation.
 //
 // The block is shared by processes; each has its own FairQueue, attached to it, and makes every call between enter() and leave() while
 // it holds the caller's lock. No call allocates, fails on memory, blocks or throws. Times are ns of one steady clock; a time before
@@ -41,7 +44,7 @@ enum class TopBy : std::uint8_t { debt, cost };
 
 class FairQueue {
  public:
-  // Bytes a block needs, about 280 per network, 240 per session, 200 per waiting request.
+  // Bytes a block needs: about 340 per network, 210 per session, 130 per running and 260 per waiting request.
   static std::size_t bytes_for(const Capacity& capacity) noexcept { return queue::bytes_for(capacity); }
   // Makes an empty queue in `block` (64-byte aligned). nullopt when `size` is too small or the limits are not valid.
   static std::optional<FairQueue> create(void* block, std::size_t size, const Capacity& capacity, const Limits& limits, const SipKey& key);
@@ -116,7 +119,6 @@ class FairQueue {
   Decision refuse(const Arrival& arrival, const Client& client) noexcept;
   bool make_room(const Client& client) noexcept;
   void evict(std::uint32_t request) noexcept;
-  void end_running(std::uint32_t request, const Outcome& outcome) noexcept;
   void count_grant(const Request& request) noexcept;
 
   Tables t_;

@@ -106,7 +106,7 @@ void FairQueue::remove_worker(std::uint32_t worker, Nanos now) noexcept {
     if (r.state == State::granted || r.state == State::evicted) withdraw_mail(t_, i);
     if (r.state == State::waiting || r.state == State::granted) count_status(Status::cancelled);
     if (r.state == State::waiting) stop_waiting(t_, i, 0);
-    if (r.state == State::granted || r.state == State::running) end_running(i, {.finished = false});
+    if (r.state == State::granted || r.state == State::running) stop_running(t_, i, t_.now() - r.started, false);  // its end is not known
     forget(t_, i);
   }
   if (t_.workers[worker].must_register) --t_.heart().unregistered;

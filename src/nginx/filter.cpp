@@ -151,40 +151,30 @@ bool set_cookie(ngx_http_request_t* r, const RoomConf& room, const ngx_str_t& na
   }
 }
 
-// Hands out what the visit decided; `out` tells whether the response carries a token.
-bool hand_out(ngx_http_request_t* r, const Visit& visit, bool& out) noexcept {
+// The cookies the visit decided on; `out` tells whether the response carries one.
+bool hand_out_cookies(ngx_http_request_t* r, const Visit& visit, bool& out) noexcept {
   const RoomConf& room = *visit.room;
-  if (!is_cross_site_write(r, visit)) {
-    const std::string_view ticket = visit.clear ? std::string_view{} : visit.ticket;
-    const std::string_view pass = visit.clear ? std::string_view{} : visit.pass;
-    if (visit.clear || visit.set_ticket) {
-      out = true;
-      if (!set_cookie(r, room, room.ticket_cookie, ticket, visit.clear ? 0 : visit.ticket_age)) {
-        return false;
-      }
-    }
-    if (visit.clear || visit.set_pass) {
-      out = true;
-      if (!set_cookie(r, room, room.pass_cookie, pass, visit.clear ? 0 : visit.pass_age)) {
-        return false;
-      }
-    }
+  if (visit.clear) {
+    out = true;
+    return set_cookie(r, room, room.ticket_cookie, {}, 0) && set_cookie(r, room, room.pass_cookie, {}, 0);
   }
-  if (!visit.clear && (visit.header_form() && !visit.fairway_cookie)) {
-    if (!visit.ticket.empty()) {
-      out = true;
-      if (!add_header(r, "Fairway-Ticket", visit.ticket)) {
-        return false;
-      }
-    }
-    if (!visit.pass.empty()) {
-      out = true;
-      if (!add_header(r, "Fairway-Pass", visit.pass)) {
-        return false;
-      }
-    }
+  out = visit.set_ticket || visit.set_pass;
+  return (!visit.set_ticket || set_cookie(r, room, room.ticket_cookie, visit.ticket, visit.ticket_age)) &&
+         (!visit.set_pass || set_cookie(r, room, room.pass_cookie, visit.pass, visit.pass_age));
+}
+
+// The current tokens, for a client that carries them in headers.
+bool hand_out_headers(ngx_http_request_t* r, const Visit& visit, bool& out) noexcept {
+  out = out || !visit.ticket.empty() || !visit.pass.empty();
+  return (visit.ticket.empty() || add_header(r, "Fairway-Ticket", visit.ticket)) &&
+         (visit.pass.empty() || add_header(r, "Fairway-Pass", visit.pass));
+}
+
+bool hand_out(ngx_http_request_t* r, const Visit& visit, bool& out) noexcept {
+  if (!is_cross_site_write(r, visit) && !hand_out_cookies(r, visit, out)) {
+    return false;
   }
-  return true;
+  return visit.clear || !visit.header_form() || visit.fairway_cookie || hand_out_headers(r, visit, out);
 }
 
 }  // namespace

@@ -6,6 +6,6 @@
 
 namespace fairway::ngx {
 
-FlowKeys flow_keys(ngx_http_request_t* r, const QueueConf& conf, const SipKey& key) noexcept;
+FlowKeys flow_keys(ngx_http_request_t* r, const QueueConf& conf, const SipKey& secret) noexcept;
 
 }  // namespace fairway::ngx

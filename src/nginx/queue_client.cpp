@@ -1,7 +1,7 @@
-#include <signal.h>
-
 #include <array>
 #include <cerrno>
+#include <charconv>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <ctime>
@@ -26,11 +26,13 @@ std::uint64_t start_time(std::int64_t pid) noexcept {
   const std::size_t size = std::fread(text, 1, sizeof(text) - 1, file);
   std::fclose(file);
   text[size] = '\0';
-  const char* field = std::strrchr(text, ')');  // the name before it may hold anything
-  unsigned long long started = 0;
-  if (field == nullptr ||
-      std::sscanf(field + 1, " %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &started) != 1) {
-    return 0;
+  const char* field = std::strrchr(text, ')');  // the name before it may hold anything; field 3 follows
+  for (int number = 2; field != nullptr && number < 22; ++number) {
+    field = std::strchr(field + 1, ' ');
+  }
+  std::uint64_t started = 0;
+  if (field != nullptr) {
+    std::from_chars(field + 1, text + size, started);  // stays 0 when there is no number
   }
   return started;
 }

@@ -6,7 +6,7 @@
 namespace fairway::ngx {
 
 // The block; a setter for the table of commands.
-char* define_queue(ngx_conf_t* cf, ngx_command_t* command, void* main_conf) noexcept;
+char* define_queue(ngx_conf_t* cf, ngx_command_t* command, void* data) noexcept;
 // The words of a location, inherited or resolved.
 ngx_int_t merge_queue(ngx_conf_t* cf, const LocConf& above, LocConf& conf) noexcept;
 // One zone a queue.

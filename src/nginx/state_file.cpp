@@ -3,6 +3,9 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <cinttypes>
 #include <cstdio>
 #include <cstring>
@@ -72,23 +75,38 @@ std::uint64_t fingerprint(Shared& shared) noexcept {
   return sum;
 }
 
-void restore_line(Shared& shared, ngx_shm_zone_t* zone, const char* line, std::int64_t now) {
-  char name[40] = {};
+// The words of a line; what is missing is empty.
+std::array<std::string_view, 8> words_of(std::string_view line) noexcept {
+  std::array<std::string_view, 8> words;
+  for (std::string_view& word : words) {
+    line.remove_prefix(std::min(line.find_first_not_of(" \n"), line.size()));
+    word = line.substr(0, line.find_first_of(" \n"));
+    line.remove_prefix(word.size());
+  }
+  return words;
+}
+
+template <class Number>
+bool read_number(std::string_view word, Number& number) noexcept {
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
+  return error == std::errc{} && end == word.data() + word.size();
+}
+
+void restore_line(Shared& shared, ngx_shm_zone_t* zone, std::string_view line, std::int64_t now) {
+  const auto words = words_of(line);
   room::Memory memory;
   std::int64_t until = 0;
-  char hex[33] = {};
-  if (std::sscanf(line, "room %32[a-z0-9-] %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu32 " %" SCNu32 " %" SCNd64, name, &memory.epoch,
-                  &memory.version, &memory.last_number, &memory.inside, &memory.waiting, &until) == 7) {
-    if (RoomRow* row = until > now ? claim_row(zone, name) : nullptr) {
+  Sid sid;
+  if (words[0] == "room" && read_number(words[2], memory.epoch) && read_number(words[3], memory.version) &&
+      read_number(words[4], memory.last_number) && read_number(words[5], memory.inside) && read_number(words[6], memory.waiting) &&
+      read_number(words[7], until)) {
+    if (RoomRow* row = until > now ? claim_row(zone, words[1]) : nullptr) {
       row->remember(memory);
       row->tokens_until = until;
     }
-  } else if (std::sscanf(line, "ended %32[0-9a-f] %" SCNd64, hex, &until) == 2) {
-    Sid sid;
-    if (until > now && Sid::from_hex(hex, sid)) {
-      const Lock lock(zone);
-      shared.ended->add(sid, until, now);
-    }
+  } else if (words[0] == "ended" && Sid::from_hex(words[1], sid) && read_number(words[2], until) && until > now) {
+    const Lock lock(zone);
+    shared.ended->add(sid, until, now);
   }
 }
 

@@ -19,7 +19,7 @@ class Task {
     static void* operator new(std::size_t size, ngx_http_request_t* r, Args&...) noexcept {
       return ngx_palloc(r->pool, size);
     }
-    static void operator delete(void*) noexcept {}  // the pool's
+    static void operator delete(void*) noexcept {}  // NOLINT(misc-new-delete-overloads): the pool's; the other operator is a template
     static Task get_return_object_on_allocation_failure() noexcept { return Task{nullptr}; }
 
     Task get_return_object() noexcept { return Task{std::coroutine_handle<promise_type>::from_promise(*this)}; }

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from harness.limits import scaled, wait_until
+from harness.limits import PRELOAD, scaled, wait_until
 from harness.origin import Answer
 from harness.visitor import Visitor, crowd
 
@@ -183,5 +183,6 @@ def test_a_flood_without_cookies_makes_no_state(gateway, origin):
     before, log, room = memory(), running.log, states(running.metrics())
     flood(count)
     assert states(running.metrics()) == room == {"inside": 1, "waiting": 0, "admitted_total": 1}
-    assert running.log == log and memory() - before < 1024  # KiB
+    assert running.log == log
+    assert PRELOAD or memory() - before < 1024  # KiB; a sanitizer keeps what was freed
     assert len(origin.requests) == 1

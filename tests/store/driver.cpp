@@ -49,7 +49,7 @@ int start_connect(const valkey::Endpoint& to) {
 
 }  // namespace
 
-Driver::Driver(std::vector<std::string> words, std::string room)
+Driver::Driver(const std::vector<std::string>& words, std::string room)
     : room_(std::move(room)), config_(config_of(words)), client_(config_, breaker, *this, static_cast<std::uint64_t>(now())) {
   settings.capacity = 10;
 }

@@ -14,8 +14,8 @@ namespace fairway::test {
 
 class Driver final : public valkey::Rooms {
  public:
-  explicit Driver(std::vector<std::string> words, std::string room = "sale");
-  ~Driver();
+  explicit Driver(const std::vector<std::string>& words, std::string room = "sale");
+  ~Driver() override;
   Driver(const Driver&) = delete;
   Driver& operator=(const Driver&) = delete;
 

@@ -1,7 +1,6 @@
 #include "server.h"
 
 #include <netinet/in.h>
-#include <signal.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -10,14 +9,13 @@
 
 #include <array>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <span>
 #include <stdexcept>
 #include <thread>
-
-extern char** environ;
 
 namespace fairway::test {
 namespace {
@@ -83,12 +81,13 @@ void Server::start() {
                                  "--unixsocket", socket(), "--dir",     folder_.string(),
                                  "--daemonize",  "no",     "--logfile", (folder_ / "log").string()};
   if (sentinel_) {
-    words.push_back("--sentinel");
+    words.emplace_back("--sentinel");
   } else {
     words.insert(words.end(), {"--save", "", "--appendonly", "no"});
   }
   words.insert(words.end(), options_.begin(), options_.end());
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   if (::posix_spawnp(&pid_, words[0].c_str(), nullptr, nullptr, pointers.data(), environ) != 0) {

@@ -1,19 +1,10 @@
-// The scenarios of a fair queue that a clock can express, with their bounds: hogs, overfull queues, shares, swarms, offices, pages.
+// Scenarios with their bounds: light users beside hogs, overfull queues, shares of slot time, workers, floods.
 #include <gtest/gtest.h>
 
 #include "queue_scenarios.h"
 
 namespace fairway::sim::scenarios {
 namespace {
-
-// At each concurrency. Waits of several runs are taken together: the bounds are of the policy, not of one draw.
-class Scenario : public ::testing::TestWithParam<std::uint32_t> {
- protected:
-  std::uint32_t c() const { return GetParam(); }
-  Settings at_c() const { return settings(c()); }
-  double without_lane() const { return static_cast<double>(c() - queue::default_lane(c())) / c(); }
-  Nanos alone(const Clients& clients, double quantile = 0.99) const { return play(at_c(), {clients})[clients.name].wait(quantile); }
-};
 
 using FromTwo = Scenario;
 using FromFour = Scenario;
@@ -22,15 +13,6 @@ const auto in_name = [](const auto& info) { return "c" + std::to_string(info.par
 INSTANTIATE_TEST_SUITE_P(Concurrency, FromTwo, ::testing::Values(2, 4, 8, 16, 32), in_name);
 INSTANTIATE_TEST_SUITE_P(Concurrency, FromFour, ::testing::Values(4, 8, 16, 32), in_name);
 INSTANTIATE_TEST_SUITE_P(Concurrency, FromEight, ::testing::Values(8, 16, 32), in_name);
-
-// Hogs of 0 to 10 s requests; the light users were there before them.
-Clients slow_hogs(std::uint32_t hogs) {
-  Clients clients = hog(hogs < 10 ? 100 : 280 / hogs, 0, 10'000);
-  clients.networks = hogs;
-  clients.begin = range(8'000, 8'100);
-  clients.pause = range(200, 1'000);
-  return clients;
-}
 
 TEST_P(FromTwo, T1LightUsersBesideAHog) {
   const Report report = play(at_c(), {light(), hog(100, 100, 100)}, 5);
@@ -207,125 +189,6 @@ TEST_P(FromTwo, X1ASecondHogAfterAMinute) {
     const auto mine = static_cast<double>(report["second"].slot_time_by_window[i]);
     EXPECT_GE(2 * mine / (mine + static_cast<double>(report["hog"].slot_time_by_window[i])), 0.9) << i;
   }
-}
-
-Clients swarm(std::uint32_t connections) {
-  Clients clients = hog(connections, 100, 100);
-  clients.name = "swarm";
-  clients.keys = Clients::Keys::per_network;
-  clients.begin = range(8'000, 8'100);
-  return clients;
-}
-
-TEST_P(FromTwo, X2ARegularVisitorDuringASwarm) {
-  Settings settings = at_c();
-  settings.length = 300 * s;
-  Clients regular = light(3);
-  regular.think = range(40'000, 40'000);
-  Clients networks = swarm(8 * c());
-  networks.begin = range(60'000, 60'100);
-  const Report report = play(settings, {networks, regular}, 1);
-  EXPECT_EQ(report["light"].failed(), 0U);
-  EXPECT_GT(report["light"].served, 15U);
-}
-
-TEST_P(FromTwo, ReturningClientsDuringASwarm) {
-  Clients newcomers = light(20);
-  newcomers.name = "newcomers";
-  newcomers.first_network = 500;
-  newcomers.begin = range(12'000, 50'000);
-  newcomers.requests = 3;
-  const Report report = play(at_c(), {light(20), swarm(8 * c()), newcomers});
-  EXPECT_EQ(report["light"].failed(), 0U);
-  EXPECT_LE(report["light"].wait(0.99), 100 * ms);
-  EXPECT_EQ(report["newcomers"].failed(), 0U);  // they share the swarm's fate, but the queue is not full
-}
-
-TEST_P(FromTwo, ASteadyNeighbourOfAClientWithEverNewKeys) {
-  Clients minting = hog(100, 50, 50);
-  minting.keys = Clients::Keys::per_request;
-  Clients neighbour = light(1);
-  neighbour.first_network = 1;
-  neighbour.service = range(50, 50);
-  const Report report = play(at_c(), {minting, neighbour}, 5);
-  EXPECT_LE(report["light"].wait(0.99), 150 * ms);
-  EXPECT_EQ(report["light"].failed(), 0U);
-}
-
-TEST_P(FromTwo, X3AnOfficeBesideAHogOfLongRequests) {
-  Settings settings = at_c();
-  settings.warm_up = 15 * s;
-  Clients office = light(1);
-  office.sessions = 40;
-  const Report report = play(settings, {office, slow_hogs(1)});
-  EXPECT_LE(report["light"].wait(0.99), alone(office) + 100 * ms);
-  EXPECT_EQ(report["light"].failed(), 0U);
-}
-
-// X4: 500 first-time visitors within a second, who leave at the first refusal, beside one other client and beside a hog. (What they
-// ask for is just what the eight slots can do in that second and the one after, the hog's part taken off.)
-TEST(Scenario, X4AFlashCrowd) {
-  Settings crowded = settings(8);
-  crowded.warm_up = 0;
-  crowded.length = 30 * s;
-  Clients visitors = light(500);
-  visitors.think = range(1, 10);
-  visitors.requests = 5;
-  visitors.begin = range(10'000, 11'000);
-  visitors.give_up = true;
-  for (const std::uint32_t connections : {1U, 600U}) {
-    visitors.service = connections == 1 ? range(5, 5) : range(4, 4);
-    const Report report = play(crowded, {visitors, hog(connections, 100, 100)});
-    EXPECT_EQ(report["light"].failed(), 0U) << connections;
-    EXPECT_EQ(report["light"].served, 3U * 500 * 5) << connections;
-    Settings control = crowded;
-    control.limits.order = queue::Order::fifo;
-    EXPECT_GT(play(control, {visitors, hog(connections, 100, 100)})["light"].failed(), 0U) << connections;
-  }
-}
-
-TEST_P(FromTwo, X5AKeyThatStartsCheaply) {
-  Settings settings = at_c();
-  settings.warm_up = 15 * s;
-  Clients pretender = hog(1, 1'000, 1'000);
-  pretender.sessions = 100;
-  pretender.keys = Clients::Keys::per_pair;
-  pretender.begin = range(10'000, 10'100);
-  Clients neighbour = light(1);
-  neighbour.first_network = 1;
-  for (const std::uint32_t length : {1U, 3U, 10U}) {
-    pretender.pair_length = length;
-    const Report report = play(settings, {pretender, neighbour}, 5);
-    EXPECT_LE(report["light"].wait(0.99), 300 * ms) << length;
-    EXPECT_EQ(report["light"].failed(), 0U) << length;
-  }
-}
-
-TEST_P(FromTwo, X6PagesOfManyPartsBesideAHogOfLongRequests) {
-  Settings settings = at_c();
-  settings.warm_up = 15 * s;
-  Clients browser = light(1);
-  browser.name = "browser";
-  browser.connections = 6;
-  browser.parts = 30;
-  browser.think = range(2'000, 4'000);
-  const Report report = play(settings, {browser, slow_hogs(1)});
-  EXPECT_GE(report["browser"].pages.size(), 20U);
-  EXPECT_LE(report["browser"].page(0.5), 800 * ms);
-  EXPECT_LE(report["browser"].page(0.99), 2 * s);
-}
-
-// H12: who obeys Retry-After is served at the first retry, given that the cost of such requests is known.
-TEST_P(FromFour, RefusedClientsThatObeyAreServedNext) {
-  Clients burst = hog(600, 100, 100);
-  burst.requests = 1;
-  burst.obeys = true;
-  burst.begin = range(10'000, 10'010);
-  Clients known = light(1);
-  known.service = range(100, 100);
-  const Report report = play(at_c(), {known, burst});
-  EXPECT_GE(report["hog"].first_retries, 3U * 300);
-  EXPECT_EQ(report["hog"].first_retries_refused, 0U);
 }
 
 }  // namespace

@@ -82,6 +82,20 @@ TEST_F(Probation, WaitingAndRunningRequestsMoveWithTheProof) {
   EXPECT_EQ(tables().flows[tables().bucket_flow(network)].waiting_count, 3U);
 }
 
+// A network leaves the bucket with the debt it had among the others there.
+TEST_F(Probation, DebtComesAlongWithTheProof) {
+  make({.concurrency = 4});
+  const Handle other = start(client(2));
+  const Handle h = start(client(1));
+  pass(1 * ms);
+  end(h, {.cost = 8 * s});  // moves the bucket's clock by half of it
+  end(other, {.free = true});
+  EXPECT_NEAR(static_cast<double>(info(client(1)).debt), 4e9, 1e7);
+  const Decision back = ask(client(1));
+  EXPECT_TRUE(info(client(1)).proven);
+  EXPECT_NEAR(static_cast<double>(back.debt), 4e9, 1e7);
+}
+
 // The order of arrival survives the move.
 TEST_F(Probation, MovedRequestsKeepTheirOrder) {
   make(one_slot());

@@ -76,4 +76,22 @@ inline Clients hog(std::uint32_t connections, Nanos low, Nanos high) {
           .pause = range(1, 50)};
 }
 
+// Hogs of 0 to 10 s requests; the light users were there before them.
+inline Clients slow_hogs(std::uint32_t hogs) {
+  Clients clients = hog(hogs < 10 ? 100 : 280 / hogs, 0, 10'000);
+  clients.networks = hogs;
+  clients.begin = range(8'000, 8'100);
+  clients.pause = range(200, 1'000);
+  return clients;
+}
+
+// At each concurrency. Waits of several runs are taken together: the bounds are of the policy, not of one draw.
+class Scenario : public ::testing::TestWithParam<std::uint32_t> {
+ protected:
+  std::uint32_t c() const { return GetParam(); }
+  Settings at_c() const { return settings(c()); }
+  double without_lane() const { return static_cast<double>(c() - queue::default_lane(c())) / c(); }
+  Nanos alone(const Clients& clients, double quantile = 0.99) const { return play(at_c(), {clients})[clients.name].wait(quantile); }
+};
+
 }  // namespace fairway::sim::scenarios

@@ -54,14 +54,12 @@ class Block {
 // Another store that obeys the same rules, to run the same tests on (tests/store does); nullptr: the rules themselves.
 class OtherStore {
  public:
+  virtual ~OtherStore() = default;
   virtual Summary call(Micros now, const Settings& settings, const Memory& memory, std::span<const Operation> operations,
                        std::span<Answer> answers) = 0;
   virtual void lose() = 0;
   virtual bool inside(const Sid& sid) = 0;
   virtual bool empty() = 0;  // nothing is known of any session
-
- protected:
-  ~OtherStore() = default;
 };
 inline OtherStore* other_store = nullptr;
 

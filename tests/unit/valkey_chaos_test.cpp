@@ -109,7 +109,7 @@ class Chaos {
       case 6:
         return below(2) == 0 ? "$5\r\nhello\r\n" : "*1\r\n*1\r\n:1\r\n";
       default:
-        return rig_.good_reply(command);
+        return Rig::good_reply(command);
     }
   }
 

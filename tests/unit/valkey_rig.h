@@ -144,6 +144,7 @@ class Rig : public Rooms {
 
 inline std::vector<std::string> names(const std::vector<Command>& commands) {
   std::vector<std::string> out;
+  out.reserve(commands.size());
   for (const Command& command : commands) out.push_back(command.name());
   return out;
 }

@@ -40,10 +40,8 @@ class Rooms {
     room::Memory memory;              // outage_ended: Breaker::outages() differs from the `outage` of the room's last answered call
     std::uint64_t changes_since = 0;  // the version up to which the owner knows who was ended
   };
+  virtual ~Rooms() = default;
   virtual View view(RoomId room) = 0;
-
- protected:
-  ~Rooms() = default;
 };
 
 enum class Outcome : std::uint8_t {

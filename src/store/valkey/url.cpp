@@ -202,29 +202,56 @@ std::optional<Micros> parse_time(std::string_view text, Micros most) {
   return value;
 }
 
+// Each option takes its value into `config`, or says what would be right.
+std::string_view take_timeout(std::string_view value, Config& config) {
+  const auto time = parse_time(value, kMaxTimeout);
+  config.timeout = time.value_or(config.timeout);
+  return time ? "" : "timeout= takes a time from 1ms to 60s";
+}
+
+std::string_view take_breaker(std::string_view value, Config& config) {
+  const auto time = parse_time(value, kMaxBreaker);
+  config.breaker = time.value_or(config.breaker);
+  return time ? "" : "breaker= takes a time from 1ms to 1h";
+}
+
+std::string_view take_sentinel(std::string_view value, Config& config) {
+  config.sentinel = value;
+  return value.empty() ? "sentinel= takes the name of the master" : "";
+}
+
+std::string_view take_password(std::string_view value, Config& config) {
+  if (value.size() < 2 || value[0] != '@') return "password= takes @ and the name of a file: password=@FILE";
+  config.password_file = value.substr(1);
+  return "";
+}
+
+std::string_view take_ca(std::string_view value, Config& config) {
+  config.ca = value;
+  return value.empty() ? "ca= takes the name of a file" : "";
+}
+
+std::string_view take_verify(std::string_view value, Config& config) {
+  config.verify = value != "off";
+  return value == "on" || value == "off" ? "" : "verify= is on or off";
+}
+
+struct Option {
+  std::string_view name;
+  std::string_view (*take)(std::string_view value, Config& config);
+};
+constexpr std::array<Option, 6> kOptions{{{"timeout", take_timeout},
+                                          {"breaker", take_breaker},
+                                          {"sentinel", take_sentinel},
+                                          {"password", take_password},
+                                          {"ca", take_ca},
+                                          {"verify", take_verify}}};
+
 bool parse_option(std::string_view name, std::string_view value, Config& config, std::string& error) {
-  if (name == "timeout" || name == "breaker") {
-    const bool timeout = name == "timeout";
-    const auto time = parse_time(value, timeout ? kMaxTimeout : kMaxBreaker);
-    if (time) (timeout ? config.timeout : config.breaker) = *time;
-    if (!time) error = timeout ? "timeout= takes a time from 1ms to 60s" : "breaker= takes a time from 1ms to 1h";
-  } else if (name == "sentinel") {
-    config.sentinel = value;
-    if (value.empty()) error = "sentinel= takes the name of the master";
-  } else if (name == "password") {
-    if (value.size() < 2 || value[0] != '@') error = "password= takes @ and the name of a file: password=@FILE";
-    if (error.empty()) config.password_file = value.substr(1);
-  } else if (name == "ca") {
-    config.ca = value;
-    if (value.empty()) error = "ca= takes the name of a file";
-  } else if (name == "verify") {
-    config.verify = value != "off";
-    if (value != "on" && value != "off") error = "verify= is on or off";
-  } else {
-    error =
-        "unknown word; allowed are valkey://, redis://, valkeys://, rediss://, unix:, timeout=, breaker=, sentinel=, password=, ca=, "
-        "verify=";
-  }
+  const auto* option = std::ranges::find(kOptions, name, &Option::name);
+  error = option != kOptions.end() ? option->take(value, config)
+                                   : "unknown word; allowed are valkey://, redis://, valkeys://, rediss://, unix:, timeout=, breaker=, "
+                                     "sentinel=, password=, ca=, verify=";
   return error.empty();
 }
 

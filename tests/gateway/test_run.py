@@ -7,13 +7,14 @@ import signal
 import socket
 import ssl
 import threading
+import time
 from pathlib import Path
 
 import pytest
 
 from harness.command import fairway
 from harness.http1 import Connection, request
-from harness.limits import wait_until
+from harness.limits import scaled, wait_until
 from harness.nginx import free_port, title
 from harness.origin import Answer
 from harness.visitor import Visitor
@@ -64,6 +65,7 @@ def test_fair_queue_runs_so_many_at_once(running, origin):
         first.send_request("GET", "/slow")
         wait_until(lambda: origin.running == 1)
         second.send_request("GET", "/slow")
+        time.sleep(scaled(0.3))  # until it is in the queue
         origin.release()
         assert first.read_response().status == second.read_response().status == 200
     assert origin.peak == 1

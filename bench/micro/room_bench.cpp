@@ -68,13 +68,13 @@ class Crowd {
 
 void poll(benchmark::State& state) {
   Crowd crowd(static_cast<std::size_t>(state.range(0)));
-  for (auto _ : state) benchmark::DoNotOptimize(crowd.run(room::Kind::poll, crowd.somebody()));
+  while (state.KeepRunning()) benchmark::DoNotOptimize(crowd.run(room::Kind::poll, crowd.somebody()));
   state.counters["bytes/waiter"] = static_cast<double>(crowd.used()) / static_cast<double>(crowd.waiting());
 }
 
 void enter(benchmark::State& state) {
   Crowd crowd(static_cast<std::size_t>(state.range(0)));
-  for (auto _ : state) {
+  while (state.KeepRunning()) {
     crowd.sids().push_back(crowd.sid());
     if (crowd.run(room::Kind::enter, crowd.sids().back()).state != room::State::waiting) state.SkipWithError("the line is full");
   }
@@ -83,7 +83,7 @@ void enter(benchmark::State& state) {
 // Leaves the line from anywhere in it.
 void release(benchmark::State& state) {
   Crowd crowd(static_cast<std::size_t>(state.range(0)));
-  for (auto _ : state) benchmark::DoNotOptimize(crowd.run(room::Kind::release, crowd.somebody()));
+  while (state.KeepRunning()) benchmark::DoNotOptimize(crowd.run(room::Kind::release, crowd.somebody()));
 }
 
 BENCHMARK(poll)->Arg(100'000)->Arg(1'000'000);

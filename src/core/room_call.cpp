@@ -17,9 +17,9 @@ void RoomState::note(const Operation& operation, Answer& answer, const Step& ste
   answer = Answer{};
   auto it = table_.find(operation.sid);
   const bool known = it != table_.end();
-  if (known && cut_hits(*it)) end(it, step.now);
+  if (known && cut_hits(*it)) end(it);
   if (operation.kind == Kind::release || operation.kind == Kind::evict) {
-    answer.state = release(operation, it, step);
+    answer.state = release(operation, it);
     return;
   }
   if (known && operation.network.size != 0) it->network = operation.network;
@@ -49,19 +49,19 @@ void RoomState::note(const Operation& operation, Answer& answer, const Step& ste
   if (step.settings.mode == Mode::open) admit(it, it->number, true, step);
 }
 
-State RoomState::release(const Operation& operation, It it, const Step& step) noexcept {
+State RoomState::release(const Operation& operation, It it) noexcept {
   const bool known = it != table_.end();
   if (operation.kind == Kind::evict) {
     if (!known || it->place != Place::inside) return State::unknown;
-    end(it, step.now);
+    end(it);
     return State::released;
   }
   if (known) {
-    if (it->place != Place::ended) end(it, step.now);
+    if (it->place != Place::ended) end(it);
     return State::released;
   }
   if (!operation.has_claim() && operation.admitted == 0) return State::released;
-  if (!add(operation, Place::ended, version_ + 1, static_cast<std::int64_t>(version_ + 1), step.now)) return State::no_memory;
+  if (!add(operation, Place::ended, version_ + 1, static_cast<std::int64_t>(version_ + 1), horizon_)) return State::no_memory;
   ++version_;
   if (operation.has_claim() && operation.admitted != 0 && operation.epoch != epoch_) ++back_;  // it was reserved a slot
   return State::released;
@@ -73,7 +73,7 @@ State RoomState::extend(It it, const Step& step) noexcept {
   if (step.settings.session_max > 0) {
     const Micros last = it->stamp + step.settings.session_max;
     if (last <= step.now) {
-      end(it, step.now);
+      end(it);
       return State::gone;
     }
     expiry = std::min(expiry, last);
@@ -128,7 +128,7 @@ void RoomState::promote(Step& step) noexcept {
     }
     const It head = table_.project<0>(line.begin());
     if (cut_hits(*head)) {
-      end(head, step.now);
+      end(head);
     } else if (head->called || head->stamp >= step.now || holding_on(step.now)) {
       admit(head, head->number, head->called, step);
     } else {

@@ -55,6 +55,7 @@ CutStatus RoomState::cut(Micros wall, const Settings& settings, const Memory& me
     cuts_kept_ += active->notice.version == 0;
     *active = ActiveCut{};
     active->notice = CutNotice{cut, step.now, last_number_, id};
+    active->until = horizon_;
     step.now = ++clock_;  // whoever is admitted from here on is later than the cut, also within its microsecond
     ++offset_;
     sweep_cuts(step);
@@ -81,18 +82,18 @@ void RoomState::sweep_cuts(Step& step) noexcept {
   std::uint32_t budget = kWorkPerStep;
   for (ActiveCut& active : cuts_) {
     if (active.notice.version == 0) continue;
-    if (active.done && active.notice.at + life_ <= step.now) {
+    if (active.done && active.until <= step.now) {
       active = ActiveCut{};
       --cuts_kept_;
     } else if (!active.done) {
-      sweep_cut(active, step, budget);
+      sweep_cut(active, budget);
       step.more_work = step.more_work || !active.done;
     }
   }
 }
 
 // Walks line and room in the order of the index, which only place and number decide: whoever moves meanwhile is looked at then.
-void RoomState::sweep_cut(ActiveCut& active, Step& step, std::uint32_t& budget) noexcept {
+void RoomState::sweep_cut(ActiveCut& active, std::uint32_t& budget) noexcept {
   auto& line = table_.get<ByNumberTag>();
   Record from;
   from.place = active.place;
@@ -108,7 +109,7 @@ void RoomState::sweep_cut(ActiveCut& active, Step& step, std::uint32_t& budget) 
     active.sid = it->sid;
     const auto here = it++;
     if (cut_hits(*here)) {
-      end(table_.project<0>(here), step.now);
+      end(table_.project<0>(here));
       ++active.ended;
     }
   }

@@ -26,10 +26,10 @@ struct Record {
   Sid sid;
   // The place in line. Of a session that is gone its token is the memory; here stands what files it behind the others of its kind.
   std::uint64_t number = 0;
-  // What it is filed under in time. waiting: due or earlier; inside: expiry; lost: when last; ended: the version that ended it.
+  // What it is filed under in time. waiting: due or earlier; inside: expiry; lost: kept until; ended: the version that ended it.
   // A waiter's due moves with each poll, so it is not filed anew each time but when the earlier time comes up.
   std::int64_t when = 0;
-  mutable Micros stamp = 0;       // waiting: due; inside: when it was admitted; ended: when it was ended
+  mutable Micros stamp = 0;       // waiting: due; inside: when it was admitted; gone: kept until
   mutable Micros lost_since = 0;  // the first loss of the session; 0: none
   mutable Network network;        // last seen
   Place place : 4 = Place::waiting;

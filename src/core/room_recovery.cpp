@@ -74,7 +74,7 @@ void RoomState::sweep_slots(Step& step, std::uint32_t& budget) noexcept {
     if (budget == 0) break;
     --budget;
     const bool over = longest > 0 && it->stamp + longest <= step.now;
-    over ? end(table_.project<0>(it), step.now) : lose(table_.project<0>(it), step.now);
+    over ? end(table_.project<0>(it)) : lose(table_.project<0>(it), step.now);
   }
   step.more_work = true;
 }
@@ -108,15 +108,10 @@ void RoomState::sweep_marks(const Step& step) noexcept {
   }
 }
 
-// Shorter settings shorten the life of marks only when the tokens of the longer ones have died out.
 void RoomState::follow_settings(const Step& step) noexcept {
   if (abandon_timeout_ != step.settings.abandon_timeout) idle_until_ = 0;
   abandon_timeout_ = step.settings.abandon_timeout;
-  const Micros life = mark_life(step.settings);
-  if (life < life_ && step.now - life_seen_ <= life_) return;
-  if (life_ != life) idle_until_ = 0;
-  life_ = life;
-  life_seen_ = step.now;
+  horizon_ = std::max(horizon_, step.now + token_life(step.settings));
 }
 
 Micros RoomState::next_deadline() const noexcept {

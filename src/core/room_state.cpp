@@ -90,25 +90,18 @@ void RoomState::put(It it, Place place, std::uint64_t number, std::int64_t when,
 
 // When something has to happen with a record that is not heard of.
 Micros RoomState::deadline(const Record& record) const noexcept {
-  switch (record.place) {
-    case Place::waiting:
-      return record.when + abandon_timeout_;
-    case Place::inside:
-      return record.when;
-    case Place::lost:
-      return record.when + life_;
-    default:
-      return record.stamp + life_;
-  }
+  if (record.place == Place::waiting) return record.when + abandon_timeout_;
+  return record.place == Place::inside ? record.when : record.stamp;
 }
 
-void RoomState::end(It it, Micros now) noexcept {
-  put(it, Place::ended, it->number, static_cast<std::int64_t>(++version_), now);
+void RoomState::end(It it) noexcept {
+  ++version_;
+  put(it, Place::ended, version_, static_cast<std::int64_t>(version_), horizon_);
 }
 
 void RoomState::lose(It it, Micros now) noexcept {
   if (it->lost_since == 0) it->lost_since = now;
-  put(it, Place::lost, static_cast<std::uint64_t>(now), now, now);
+  put(it, Place::lost, static_cast<std::uint64_t>(now), horizon_, horizon_);
 }
 
 // Into the room: a caller has claimed its slot, anybody else holds a grant until it was due to ask, at least grant_timeout.

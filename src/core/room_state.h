@@ -21,8 +21,8 @@
 // Step 2 frees slots first, then drops waiters, 200 in all, and forgets at most 200 marks of each sort (of more, any 200). It says
 //   that work is left when slots or waiters remain. Mode closed drops no waiter. Neither is done in recovery and while `keep` lasts
 //   (until the latest now + the length of a recovery of a call that told of an outage; that call's own step 2 counts).
-// Marks are kept for `life` after the last loss or the end: max(abandon_timeout, session_timeout) + return_grace + 60 s, or what
-//   that was under earlier settings until it has passed since they were last in force (their tokens are still about). The first
+// Marks, and cuts, are kept until the horizon at the time of the last loss or the end. The horizon is the largest, over all calls so
+//   far, of now + max(abandon_timeout, session_timeout) + return_grace + 60 s: no token written so far is of use after it. The first
 //   loss stays with a session as long as it is in line or inside, and as long as its mark.
 // Step 3, in the order of the operations; the first that fits:
 //   1. A session in line or inside that a cut hits is ended; then go on.
@@ -51,7 +51,7 @@
 //   A session that a later operation of the call ended is gone.
 // Rate: an admission is allowed when the rate-th last one was at or before now - window; those of mode open are noted too.
 // abandoned_total counts waiters dropped and passed over; not expired grants, releases and cuts.
-// Cuts: at most 16, kept like marks; a new one replaces the oldest that is done, and is refused when none is. A cut hits sessions
+// Cuts: at most 16; a new one replaces the oldest that is done, and is refused when none is. A cut hits sessions
 //   inside that were admitted at or before it, and with `line` waiters and claims with a number up to the last at that time. It
 //   takes a microsecond of its own: the clock is one further afterwards. The sweep looks at 200 records a call and is work that is
 //   left until it is through; its order does not matter. A call that makes one is: step 1, 2, the cut, its sweep, step 4.
@@ -98,6 +98,7 @@ class RoomState {
 
   struct ActiveCut {
     CutNotice notice;
+    Micros until = 0;
     std::uint64_t ended = 0;
     Place place = Place::waiting;  // where its sweep is: the next record is above this one
     std::uint64_t number = 0;
@@ -120,7 +121,7 @@ class RoomState {
   void put(It it, Place place, std::uint64_t number, std::int64_t when, Micros stamp, bool claimed = false) noexcept;
   void count(const Record& record, int by) noexcept;
   Micros deadline(const Record& record) const noexcept;
-  void end(It it, Micros now) noexcept;
+  void end(It it) noexcept;
   void lose(It it, Micros now) noexcept;
   void admit(It it, std::uint64_t number, bool claimed, const Step& step) noexcept;
   bool add(const Operation& operation, Place place, std::uint64_t number, std::int64_t when, Micros stamp) noexcept;
@@ -144,7 +145,7 @@ class RoomState {
 
   // room_call.cpp: the callers
   void note(const Operation& operation, Answer& answer, const Step& step) noexcept;
-  State release(const Operation& operation, It it, const Step& step) noexcept;
+  State release(const Operation& operation, It it) noexcept;
   State extend(It it, const Step& step) noexcept;
   std::optional<State> take_over(const Operation& operation, It it, const Step& step, bool& created) noexcept;
   State rejoin(const Operation& operation, It it, const Step& step) noexcept;
@@ -157,7 +158,7 @@ class RoomState {
   bool cut_hits_pass(const Operation& operation) const noexcept;
   bool cut_hits_claim(const Operation& operation) const noexcept;
   void sweep_cuts(Step& step) noexcept;
-  void sweep_cut(ActiveCut& cut, Step& step, std::uint32_t& budget) noexcept;
+  void sweep_cut(ActiveCut& active, std::uint32_t& budget) noexcept;
   ActiveCut* free_cut() noexcept;
   CutStatus status_of(std::uint64_t id) const noexcept;
 
@@ -181,8 +182,7 @@ class RoomState {
   std::uint32_t remembered_ = 0;
   std::uint32_t back_ = 0;
   Micros reserve_until_ = 0;
-  Micros life_ = 0;       // how long marks and cuts are kept
-  Micros life_seen_ = 0;  // when settings last asked for that
+  Micros horizon_ = 0;  // until then tokens written up to now may be of use
   Micros abandon_timeout_ = 0;
   Micros idle_until_ = 0;  // nothing falls due before
 
@@ -193,8 +193,8 @@ class RoomState {
 
 inline constexpr std::uint32_t kWorkPerStep = 200;
 
-// How long a mark is kept under these settings: until every token of its session is past all use.
-inline Micros mark_life(const Settings& settings) noexcept {
+// How long a token written now may be of use at most.
+inline Micros token_life(const Settings& settings) noexcept {
   constexpr Micros kIssuedAhead = 60'000'000;
   const Micros longest = settings.abandon_timeout > settings.session_timeout ? settings.abandon_timeout : settings.session_timeout;
   return longest + settings.return_grace + kIssuedAhead;

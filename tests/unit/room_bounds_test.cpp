@@ -148,6 +148,22 @@ TEST(RateRing, GrowsWithItsLimitAndForgetsNothingThatMatters) {
   EXPECT_GT(times.size(), 7U * 999);
 }
 
+TEST(RateRing, AWindowEndsToTheMicrosecond) {
+  Block block(64 * 1024);
+  RateRing ring(*Arena::create(block.data(), block.size()));
+  ASSERT_TRUE(ring.allows(1, kSecond, kStart));
+  ring.note(1, kSecond, kStart);
+  EXPECT_FALSE(ring.allows(1, kSecond, kStart + kSecond - 1));
+  EXPECT_TRUE(ring.allows(1, kSecond, kStart + kSecond));
+}
+
+TEST(Arena, RecordsLeaveAPartForTables) {
+  Block block(1 << 20);
+  Arena& arena = *Arena::create(block.data(), block.size());
+  while (arena.take_record() != nullptr) continue;
+  EXPECT_NE(arena.take_table(block.size() / 20), nullptr);
+}
+
 TEST(RoomBounds, DissolvingGivesEverythingBack) {
   Room room(settings_of(5), 4 << 20);
   const std::size_t free_before = room.arena().free_bytes();

@@ -101,6 +101,28 @@ TEST(RoomCut, PassesAndTicketsUnknownToTheStoreAreCutToo) {
   EXPECT_EQ(room.enter(crowd[3]).state, State::gone);
 }
 
+TEST(RoomCut, ACutOfThoseInsideSparesTickets) {
+  Room room(settings_of(2));
+  auto crowd = arrive(room, 1, 4);
+  room.lose();
+  room.now += kMinute;
+  cut(room, Cut{});
+  EXPECT_EQ(room.heartbeat(crowd[0]).state, State::gone);
+  EXPECT_EQ(room.poll(crowd[3]).state, State::waiting);
+}
+
+TEST(RoomCut, TheSweepPassesOverThoseItDoesNotHit) {
+  Room room(settings_of(0), 4 << 20);
+  arrive(room, 1, 1500);
+  Visitor last = room.visitor(9999);
+  last.network = kHome;
+  room.enter(last);
+  int steps = 0;
+  EXPECT_EQ(cut(room, Cut{.network = kHome, .line = true}, &steps), 1U);
+  EXPECT_LE(steps, 1501 / static_cast<int>(kWorkPerStep) + 2);
+  EXPECT_EQ(room.summary.waiting, 1500U);
+}
+
 TEST(RoomCut, StatsTellWhatWasEndedInOrderAndInPortions) {
   Room room(settings_of(5));
   auto crowd = arrive(room, 1, 5);
@@ -150,7 +172,7 @@ TEST(RoomCut, CutsAreForgottenWithTheirTokens) {
   Room room(settings_of(5));
   arrive(room, 1, 2);
   cut(room, Cut{});
-  room.now += mark_life(room.settings);
+  room.now += token_life(room.settings);
   std::array<Ended, 2> ended;
   std::array<CutNotice, 16> cuts;
   Changes changes{.ended = ended, .cuts = cuts};

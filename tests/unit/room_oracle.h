@@ -211,6 +211,11 @@ inline std::string Oracle::check_order(const Call& call) const {
   for (const Seen& s : after_) {
     if (s.place == Place::waiting && s.number < highest) return "somebody was admitted before a waiter with a lower number";
   }
+  for (const Seen& s : after_) {
+    const Seen* old = find(before_, s.id);
+    const bool promoted = newly_admitted(s, call) && old != nullptr && old->place == Place::waiting;
+    if (promoted && call.summary.recovering) return "somebody was promoted during recovery";
+  }
   for (std::size_t i = 0; i < call.operations.size(); ++i) {
     const bool direct = call.answers[i].created && call.answers[i].state == State::admitted && call.operations[i].kind != Kind::heartbeat;
     if (direct && call.summary.recovering && somebody_waited_) return "a newcomer entered during recovery though somebody was waiting";

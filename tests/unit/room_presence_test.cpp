@@ -38,6 +38,7 @@ TEST(RoomPresence, AGrantLastsUntilTheVisitorIsDueToAsk) {
   const Micros due = room.now - 1000 + 80 * kSecond;
   room.release(crowd[0]);
   room.now = due - 1;
+  EXPECT_EQ(room.tick().granted, 1U);
   EXPECT_EQ(room.enter(crowd[1]).state, State::admitted);
 }
 
@@ -129,6 +130,7 @@ TEST(RoomPresence, AHiddenTabThatAsksOnceAMinuteIsCalled) {
   room.release(crowd[0]);
   EXPECT_EQ(room.summary.granted, 1U);
   room.now += 59 * kSecond;  // longer than grant_timeout, but it was not due before 90 s
+  EXPECT_EQ(room.tick().granted, 1U);
   EXPECT_EQ(room.enter(crowd[1]).state, State::admitted);
 }
 
@@ -255,12 +257,21 @@ TEST(RoomPresence, MarksAreForgottenWhenTheirTokensArePastUse) {
   Room room(settings_of(1));
   auto crowd = arrive(room, 1, 1);
   room.release(crowd[0]);
-  room.now += mark_life(room.settings) - 1;
+  room.now += token_life(room.settings) - 1;
   room.tick();
   EXPECT_EQ(room.enter(crowd[0]).state, State::gone);
   room.now += 1;
   room.tick();
   EXPECT_TRUE(room.empty());
+}
+
+TEST(RoomPresence, MarksOutliveTheTokensOfEarlierSettings) {
+  Room room(settings_of(1));
+  auto crowd = arrive(room, 1, 1);
+  const Micros ticket_until = room.now + token_life(room.settings) - kSecond;
+  room.settings.session_timeout = room.settings.return_grace = room.settings.abandon_timeout = 2 * kSecond;
+  room.release(crowd[0]);
+  for (; room.now < ticket_until; room.now += kMinute) ASSERT_EQ(room.enter(crowd[0]).state, State::gone);
 }
 
 TEST(RoomPresence, CountersAddUp) {  // case 7

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
-#include <map>
+#include <boost/container/map.hpp>
 #include <new>
 #include <utility>
 
@@ -36,7 +35,7 @@ struct NameOrder {
   bool operator()(std::string_view a, const RoomName& b) const noexcept { return a < b.view(); }
 };
 
-using RoomMap = std::map<RoomName, room::RoomState, NameOrder, ArenaAllocator<std::pair<const RoomName, room::RoomState>>>;
+using RoomMap = boost::container::map<RoomName, room::RoomState, NameOrder, ArenaAllocator<std::pair<const RoomName, room::RoomState>>>;
 
 // The answer of a store that had no memory for the room itself: the gateway goes on remembering what it knew.
 room::Summary unknown_room(Micros now, const room::Memory& memory) noexcept {
@@ -110,8 +109,7 @@ bool MemoryStore::with_room(std::string_view name, const room::Settings& setting
     if (name.size() > kMaxName) return false;
     const std::uint64_t sessions = std::uint64_t{settings.capacity} + settings.max_waiting;
     try {
-      found = rooms_->map.emplace(std::piecewise_construct, std::forward_as_tuple(name), std::forward_as_tuple(std::ref(*arena_), sessions))
-                  .first;
+      found = rooms_->map.try_emplace(RoomName(name), *arena_, sessions).first;
     } catch (const std::bad_alloc&) {
       return false;
     }

@@ -7,7 +7,7 @@
 --        due     when they are due, or earlier -> sid; each poll moves it, so they are filed anew only when it comes up
 --        inside  expiry -> sid of those inside
 --        session sid -> all that is known of it, packed
---        lost    when lost last -> sid
+--        lost    kept until -> sid
 --        ended   version -> sid
 --        recent  times of the last admissions
 -- ARGV   settings, memory, changes wanted, cut, operations (protocol.cpp writes them)
@@ -24,7 +24,7 @@ local STATE, LINE, DUE, INSIDE_KEY, SESSION, LOST_KEY, ENDED_KEY, RECENT = unpac
 local WAITING, INSIDE, LOST, ENDED = 0, 1, 2, 3 -- places
 local ADMITTED, WAITS, FULL, CLOSED, GONE, UNKNOWN, RELEASED, NO_MEMORY = 0, 1, 2, 3, 4, 5, 6, 7
 local NORMAL, OPEN, SHUT = 0, 2, 3 -- modes; hold (1) only differs from normal
-local WORK_PER_STEP, MAX_CUTS, LAYOUT = 200, 16, 1
+local WORK_PER_STEP, MAX_CUTS, LAYOUT = 200, 16, 2
 
 -- Arguments
 
@@ -56,8 +56,8 @@ for i = 1, number() do
   }
 end
 
--- Until every token of a session is past all use.
-local mark_life = math.max(set.abandon_timeout, set.session_timeout) + set.return_grace + 60000000
+-- How long a token written now may be of use at most.
+local token_life = math.max(set.abandon_timeout, set.session_timeout) + set.return_grace + 60000000
 local recovery_window = math.max(set.poll_max + 5000000, set.rate_window)
 -- A room that nobody calls is gone after so many ms.
 local function key_life(life) return math.floor((2 * life + set.session_max) / 1000) + 3600000 end
@@ -70,7 +70,7 @@ local probe = redis.pcall('ZADD', DUE, 'XX', 0, '')
 if type(probe) == 'table' and probe.err then
   if not string.find(probe.err, 'OOM', 1, true) then return probe end
   full = true
-  call('PEXPIRE', STATE, key_life(mark_life))
+  call('PEXPIRE', STATE, key_life(token_life))
 end
 
 -- State
@@ -103,7 +103,7 @@ local function load_state()
   return s or {
     layout = LAYOUT, epoch = 0, version = 0, last = 0, clock = 0, offset = 0, waiting = 0, inside = 0, granted = 0, admitted = 0,
     abandoned = 0, recovery_until = 0, had_recovery = false, somebody_waited = false, keep_until = 0, remembered = 0, back = 0,
-    reserve_until = 0, life = 0, life_seen = 0, lost = 0, ended = 0, oldest_ended = 0, ring = 0, recents = 0, renewed = 0, cuts = {},
+    reserve_until = 0, horizon = 0, lost = 0, ended = 0, oldest_ended = 0, ring = 0, recents = 0, renewed = 0, cuts = {},
   }
 end
 
@@ -215,12 +215,12 @@ local function add(r, operation, place, number, when, stamp)
 end
 
 local function finish_session(r)
-  if s.oldest_ended == 0 then s.oldest_ended = now end
+  if s.oldest_ended == 0 then s.oldest_ended = s.horizon end
   s.version = s.version + 1
-  put(r, ENDED, 0, s.version, now)
+  put(r, ENDED, 0, s.version, s.horizon)
 end
 
 local function lose(r)
   if r.lost == 0 then r.lost = now end
-  put(r, LOST, 0, now, now)
+  put(r, LOST, 0, s.horizon, s.horizon)
 end

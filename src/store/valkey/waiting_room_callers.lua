@@ -206,7 +206,7 @@ if cut.kind == 'new' and free_cut() then
   s.version = s.version + 1
   cut.id = s.version
   s.cuts[#s.cuts + 1] = {
-    version = cut.id, net = cut.net, line = cut.line, at = now, number = s.last, ended = 0, done = false, place = WAITING,
+    version = cut.id, net = cut.net, line = cut.line, at = now, number = s.last, kept_until = s.horizon, ended = 0, done = false, place = WAITING,
   }
   now, s.clock, s.offset = now + 1, s.clock + 1, s.offset + 1 -- whoever is admitted from here on is later than the cut
   sweep_cuts()
@@ -234,7 +234,7 @@ reply[8], reply[9], reply[10], reply[11] = s.admitted, s.abandoned, recovering()
 
 -- Keys live on together: all are renewed when a quarter of the life is over, new ones at once.
 local keys = expected(s)
-local life = key_life(math.max(mark_life, s.life))
+local life = key_life(s.horizon - now)
 if now - s.renewed > life * 250 or table.concat(keys, ' ') ~= existed then
   s.renewed = now
   for _, key in ipairs(keys) do call('PEXPIRE', key, life) end

@@ -121,7 +121,7 @@ local function sweep_cuts()
   local budget = WORK_PER_STEP
   local kept = {}
   for _, c in ipairs(s.cuts) do
-    local over = c.done and c.at + s.life <= now
+    local over = c.done and c.kept_until <= now
     if not over then kept[#kept + 1] = c end
   end
   s.cuts = kept
@@ -189,24 +189,19 @@ end
 
 -- What falls due by itself
 
--- Shorter settings shorten the life of marks only when the tokens of the longer ones have died out.
-local function renew_life()
-  if mark_life >= s.life or now - s.life_seen > s.life then s.life, s.life_seen = mark_life, now end
-end
-
 local function sweep_marks()
   if s.lost > 0 then
-    local over = call('ZRANGEBYSCORE', LOST_KEY, '-inf', now - s.life, 'LIMIT', 0, WORK_PER_STEP)
+    local over = call('ZRANGEBYSCORE', LOST_KEY, '-inf', now, 'LIMIT', 0, WORK_PER_STEP)
     load(over)
     for _, sid in ipairs(over) do put(records[sid], false) end
   end
-  if s.ended == 0 or s.oldest_ended + s.life > now then return end
+  if s.ended == 0 or s.oldest_ended > now then return end
   local oldest = call('ZRANGE', ENDED_KEY, 0, WORK_PER_STEP)
   load(oldest)
   s.oldest_ended = 0
   for i, sid in ipairs(oldest) do
     local r = records[sid]
-    if i > WORK_PER_STEP or r.stamp + s.life > now then
+    if i > WORK_PER_STEP or r.stamp > now then
       s.oldest_ended = r.stamp
       break
     end
@@ -230,7 +225,7 @@ local function sweep_due(key, latest, budget, drop)
 end
 
 local function sweep()
-  renew_life()
+  s.horizon = math.max(s.horizon, now + token_life)
   sweep_marks()
   if not holding_on() then
     local budget = sweep_due(INSIDE_KEY, now, WORK_PER_STEP, function(r)

@@ -47,7 +47,7 @@ page::Values values_of(const RoomConf& room, const Reply& reply) noexcept {
   values.status_url = view(room.status_path);
   values.leave_url = view(room.leave_path);
   values.retry_url = reply.retry_url;
-  values.message = view(room.message);
+  values.message = room.message;
   values.rank = reply.rank;
   values.waiting = reply.waiting;
   values.eta = reply.eta;

@@ -26,7 +26,6 @@ struct Directive {
 };
 
 inline constexpr std::size_t kAnyNumber = 64;
-inline constexpr const char* kTime = "a time above 0 and at most 365d, such as 30s, 10m or 1h";
 
 // A setter for the table from a function that takes the block's own configuration struct.
 template <class>

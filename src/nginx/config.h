@@ -5,32 +5,21 @@
 #include <memory>
 #include <string>
 
-#include "core/queue_types.h"
-#include "core/room.h"
 #include "core/token.h"
 #include "nginx/ngx.h"
+#include "operate/queue_settings.h"
+#include "operate/room_settings.h"
 #include "page/page.h"
 
 namespace fairway::ngx {
 
-enum class Secure : std::uint8_t { automatic, on, off };
+using operate::Secure;
 
 // waiting_room NAME { … }
-struct RoomConf {
+struct RoomConf : operate::RoomSettings {
   ngx_str_t name{};
-  room::Settings settings;
-  std::int64_t refresh = 15;              // s
-  std::uint32_t entries_per_minute = 60;  // per address; 0: off
-  bool entries_set = false;               // set in the file: private and loopback addresses count too
-  std::uint32_t polls_per_second = 3;     // per session
-  bool fail_open = false;
-  bool bind_network = false;
   const page::Template* page = nullptr;  // a site's own waiting page; nullptr: built in
-  ngx_uint_t page_status = 429;
-  ngx_str_t message{};            // raw UTF-8; empty: none
-  ngx_array_t* bypass = nullptr;  // of ngx_http_complex_value_t
-  ngx_str_t cookie_domain{};
-  Secure cookie_secure = Secure::automatic;
+  ngx_array_t* bypass = nullptr;         // of ngx_http_complex_value_t
 
   // Derived once:
   ngx_str_t ticket_cookie{};  // fairway_ticket_NAME
@@ -45,18 +34,12 @@ struct RoomConf {
 };
 
 // fair_queue NAME { … }
-struct QueueConf {
+struct QueueConf : operate::QueueSettings {
   ngx_str_t name{};
-  queue::Limits limits;
-  queue::Capacity capacity;  // of the shared tables; cannot change while nginx runs
-  unsigned outer_v4 = 24;    // bits
-  unsigned outer_v6 = 56;
+  queue::Capacity capacity;              // of the shared tables; cannot change while nginx runs
   ngx_array_t* inner_cookies = nullptr;  // of ngx_str_t
   ngx_array_t* inner_headers = nullptr;  // of ngx_str_t, lower case
-  bool inner_address = true;
-  ngx_str_t cost_header = ngx_string("Fairway-Cost");  // empty: off
-  ngx_str_t cpu_header = ngx_string("Fairway-Cpu");    // empty: off
-  ngx_array_t* bypass = nullptr;                       // of ngx_http_complex_value_t
+  ngx_array_t* bypass = nullptr;         // of ngx_http_complex_value_t
 
   ngx_uint_t index = 0;  // position in MainConf::queues
   ngx_shm_zone_t* zone = nullptr;

@@ -138,8 +138,8 @@ bool set_cookie(ngx_http_request_t* r, const RoomConf& room, const ngx_str_t& na
     cookie.reserve(name.len + value.size() + 128);
     cookie.append(view(name)).append("=").append(value).append("; Path=/; HttpOnly; SameSite=Lax; Max-Age=");
     cookie.append(std::to_string(std::max<std::int64_t>(age, 0)));
-    if (room.cookie_domain.len != 0) {
-      cookie.append("; Domain=").append(view(room.cookie_domain));
+    if (!room.cookie_domain.empty()) {
+      cookie.append("; Domain=").append(room.cookie_domain);
     }
     if (secure) {
       cookie.append("; Secure");

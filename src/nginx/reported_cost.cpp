@@ -30,8 +30,8 @@ Reported read_headers(Turn& turn, const ngx_http_upstream_t& upstream) noexcept 
   };
   for (const ngx_list_part_t* part = &upstream.headers_in.headers.part; part != nullptr && part->elts != nullptr; part = part->next) {
     for (const ngx_table_elt_t& header : std::span(static_cast<const ngx_table_elt_t*>(part->elts), part->nelts)) {
-      take(header, turn.conf->cost_header, reported.cost);
-      take(header, turn.conf->cpu_header, reported.cpu);
+      take(header, str(turn.conf->cost_header), reported.cost);
+      take(header, str(turn.conf->cpu_header), reported.cpu);
     }
   }
   return reported;
@@ -59,7 +59,7 @@ queue::Outcome upstream_outcome(Turn& turn) noexcept {
 }
 
 bool is_cost_header(const QueueConf& conf, const ngx_str_t& name) noexcept {
-  return same(conf.cost_header, name) || same(conf.cpu_header, name);
+  return same(str(conf.cost_header), name) || same(str(conf.cpu_header), name);
 }
 
 }  // namespace fairway::ngx

@@ -9,4 +9,7 @@ namespace fairway::ngx {
 // answers conf_error.
 char* parse_room_block(ngx_conf_t* cf, RoomConf& room) noexcept;
 
+// Sets what follows from the name: cookies and paths. conf_error when memory is short.
+char* derive(ngx_pool_t* pool, RoomConf& room) noexcept;
+
 }  // namespace fairway::ngx

@@ -1,47 +1,20 @@
-// How values are written in nginx.conf (and in the API, which takes the same words). Each parser answers nothing when the text is
-// not of its form or out of its range; the caller's message says what is allowed.
+// Values that need nginx's own parsers or pools; the others are in operate/values.h.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <string_view>
 
-#include "core/pacing.h"
 #include "nginx/ngx.h"
+#include "operate/values.h"
 
 namespace fairway::ngx {
 
-inline constexpr Micros kMaxDuration = 365LL * 24 * 3600 * 1'000'000;  // µs; keeps every sum of times far from overflow
-inline constexpr std::size_t kMaxMessage = 1'000;                      // bytes
-inline constexpr std::size_t kMaxRoomName = 32;                        // bytes
-
-// A whole number in decimal digits, low to high.
-std::optional<std::uint32_t> parse_count(std::string_view text, std::uint32_t low, std::uint32_t high) noexcept;
-
-// nginx's time form: "500ms", "30s", "1h30m", a bare number is seconds; in µs, at most kMaxDuration.
-std::optional<Micros> parse_duration(std::string_view text) noexcept;
-
-struct Rate {
-  std::uint32_t count = 0;  // 1 to 1,000,000
-  Micros window = 0;        // 1 s or 60 s
-};
-// "50/s" or "300/m".
-std::optional<Rate> parse_rate(std::string_view text) noexcept;
+using operate::is_room_name;
+using operate::is_utf8;
 
 // nginx's size form: "32m", "512k", "1g".
 std::optional<std::size_t> parse_bytes(std::string_view text) noexcept;
-
-// [a-z0-9-]{1,32}, and not one of the words that mean something else where a room is used.
-bool is_room_name(std::string_view text) noexcept;
-
-// A host name as a cookie's Domain takes it, a leading dot allowed.
-bool is_cookie_domain(std::string_view text) noexcept;
-
-// Well-formed UTF-8 without control characters other than tab and line break.
-bool is_plain_text(std::string_view text) noexcept;
-
-// Well-formed UTF-8 (no surrogates, nothing above U+10FFFF).
-bool is_utf8(std::string_view text) noexcept;
 
 // The three in a row; data is nullptr when memory is short.
 ngx_str_t joined(ngx_pool_t* pool, std::string_view before, std::string_view middle, std::string_view after) noexcept;

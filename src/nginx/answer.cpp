@@ -13,6 +13,8 @@ std::string_view content_type(Form form) noexcept {
       return "text/html; charset=utf-8";
     case Form::json:
       return "application/json";
+    case Form::problem:
+      return "application/problem+json";
     case Form::text:
       break;
   }
@@ -103,6 +105,10 @@ ngx_int_t send_body(ngx_http_request_t* r, Visit& visit, const Body& body) noexc
     return NGX_HTTP_INTERNAL_SERVER_ERROR;
   }
   if (!body.allow.empty() && !add_header(r, "Allow", body.allow)) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  visit.etag = body.etag;
+  if (!body.location.empty() && !add_header(r, "Location", body.location)) {
     return NGX_HTTP_INTERNAL_SERVER_ERROR;
   }
   if (const ngx_int_t rc = ngx_http_send_header(r); rc == NGX_ERROR || rc > NGX_OK || r->header_only) {

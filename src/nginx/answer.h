@@ -8,7 +8,7 @@
 
 namespace fairway::ngx {
 
-enum class Form : std::uint8_t { html, json, text };
+enum class Form : std::uint8_t { html, json, problem, text };
 
 struct Body {
   ngx_uint_t status = 200;
@@ -16,6 +16,8 @@ struct Body {
   std::string_view text;          // lives as long as the request
   std::uint32_t retry_after = 0;  // s; 0: no header
   std::string_view allow;         // of a 405
+  std::string_view etag;          // empty: none
+  std::string_view location;      // empty: none
 };
 
 // All of these return what the handler of a phase hands to finish().

@@ -13,6 +13,8 @@
 
 namespace fairway::ngx {
 
+struct RoomRow;
+
 using operate::Secure;
 
 // waiting_room NAME { … }
@@ -27,7 +29,8 @@ struct RoomConf : operate::RoomSettings {
   ngx_str_t path{};           // /__fairway/NAME/
   ngx_str_t status_path{};
   ngx_str_t leave_path{};
-  ngx_uint_t index = 0;    // position in MainConf::rooms
+  ngx_uint_t index = 0;    // position in MainConf::rooms; those that the console made come after
+  RoomRow* row = nullptr;  // in the workers
   u_char* file = nullptr;  // where it is defined
   ngx_uint_t line = 0;
   bool attached = false;  // some location uses it; known after merging
@@ -46,6 +49,7 @@ struct QueueConf : operate::QueueSettings {
   u_char* file = nullptr;  // where it is defined
   ngx_uint_t line = 0;
   bool attached = false;
+  bool has_upstream = false;  // some location that uses it has a content handler
 };
 
 struct MainConf {
@@ -62,11 +66,13 @@ struct MainConf {
   void** http_loc_conf = nullptr;            // of http {} itself: while nginx merges, its context shows the one being merged
   ngx_shm_zone_t* zone = nullptr;            // of the rooms; nullptr when there is none
   bool any_location = false;                 // some location uses a room
+  bool needs_zone = false;                   // there are rooms, or there may be
   bool any_auto = false;                     // some location leaves the choice of rooms to the console
 };
 
 struct SrvConf {
-  ngx_array_t rooms{};  // of RoomConf*: the rooms that some location of this server uses
+  ngx_array_t rooms{};    // of RoomConf*: the rooms that some location of this server uses
+  bool any_auto = false;  // some location of this server leaves the choice to the console
 };
 
 // Which room or queue a location uses, as the directive says it.
@@ -88,6 +94,7 @@ struct LocConf {
   ngx_flag_t dry_run = NGX_CONF_UNSET;
   bool own_endpoint = false;               // fairway_metrics, fairway_api: never subject to a room or a queue
   ngx_http_handler_pt endpoint = nullptr;  // its content handler
+  ngx_str_t endpoint_prefix{};             // fairway_api: of the location
 };
 
 extern ngx_command_t commands[];

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <span>
 
+#include "nginx/api.h"
 #include "nginx/config.h"
 #include "nginx/files.h"
 #include "nginx/metrics.h"
@@ -125,7 +126,12 @@ char* set_use(ngx_conf_t* cf, Use& use, bool has_auto, const char* allowed) noex
 
 // waiting_room NAME | auto | off
 char* use_room(ngx_conf_t* cf, ngx_command_t*, void* data) noexcept {
-  return set_use(cf, static_cast<LocConf*>(data)->use_room, true, "\"waiting_room\" must be the name of a room, auto or off");
+  Use& use = static_cast<LocConf*>(data)->use_room;
+  char* result = set_use(cf, use, true, "\"waiting_room\" must be the name of a room, auto or off");
+  if (use.kind == Use::Kind::automatic) {
+    static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_fairway_module))->needs_zone = true;
+  }
+  return result;
 }
 
 // fair_queue NAME | off
@@ -133,15 +139,36 @@ char* use_queue(ngx_conf_t* cf, ngx_command_t*, void* data) noexcept {
   return set_use(cf, static_cast<LocConf*>(data)->use_queue, false, "\"fair_queue\" must be the name of a queue or off");
 }
 
-char* set_metrics(ngx_conf_t* cf, ngx_command_t*, void* data) noexcept {
-  auto& conf = *static_cast<LocConf*>(data);
+MainConf& main_of(ngx_conf_t* cf) noexcept {
+  return *static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_fairway_module));
+}
+
+ngx_http_core_loc_conf_t& core_of(ngx_conf_t* cf) noexcept {
+  return *static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+}
+
+char* set_endpoint(ngx_conf_t* cf, LocConf& conf, ngx_http_handler_pt handler) noexcept {
   if (conf.own_endpoint) {
-    return conf_says("is duplicate");
+    return conf_says(conf.endpoint == handler ? "is duplicate" : "needs a location of its own");
   }
   conf.own_endpoint = true;
-  conf.endpoint = metrics_handler;
-  static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module))->handler = metrics_handler;
+  conf.endpoint = handler;
+  core_of(cf).handler = handler;
   return conf_ok;
+}
+
+char* set_metrics(ngx_conf_t* cf, ngx_command_t*, void* data) noexcept {
+  return set_endpoint(cf, *static_cast<LocConf*>(data), metrics_handler);
+}
+
+char* set_api(ngx_conf_t* cf, ngx_command_t*, void* data) noexcept {
+  auto& conf = *static_cast<LocConf*>(data);
+  if (!view(core_of(cf).name).ends_with("/") || core_of(cf).exact_match || core_of(cf).regex != nullptr) {
+    return conf_says("needs a location whose path ends with a slash, such as /fairway/");
+  }
+  conf.endpoint_prefix = core_of(cf).name;
+  main_of(cf).needs_zone = true;
+  return set_endpoint(cf, conf, api_handler);
 }
 
 // The shared zone. Its size is part of its identity: nginx would give a reloaded configuration a new, empty one of another size while
@@ -197,9 +224,12 @@ ngx_int_t attach(ngx_conf_t* cf, RoomConf* room) noexcept {
 
 // From the name to the room, which may stand anywhere in the file.
 ngx_int_t resolve(ngx_conf_t* cf, LocConf& conf) noexcept {
-  auto& main = *static_cast<MainConf*>(ngx_http_conf_get_module_main_conf(cf, ngx_http_fairway_module));
+  MainConf& main = main_of(cf);
   Use& use = conf.use_room;
-  main.any_auto = main.any_auto || use.kind == Use::Kind::automatic;
+  if (use.kind == Use::Kind::automatic) {
+    main.any_auto = true;
+    static_cast<SrvConf*>(ngx_http_conf_get_module_srv_conf(cf, ngx_http_fairway_module))->any_auto = true;
+  }
   if (use.kind != Use::Kind::named) {
     return NGX_OK;
   }
@@ -228,6 +258,7 @@ ngx_command_t commands[] = {
      NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("fairway_dry_run"), NGX_HTTP_SRV_CONF | NGX_HTTP_LOC_CONF | NGX_HTTP_LIF_CONF | NGX_CONF_FLAG, ngx_conf_set_flag_slot,
      NGX_HTTP_LOC_CONF_OFFSET, offsetof(LocConf, dry_run), nullptr},
+    {ngx_string("fairway_api"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS, set_api, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     {ngx_string("fairway_metrics"), NGX_HTTP_LOC_CONF | NGX_CONF_NOARGS, set_metrics, NGX_HTTP_LOC_CONF_OFFSET, 0, nullptr},
     ngx_null_command,
 };
@@ -256,7 +287,7 @@ char* init_main_conf(ngx_conf_t* cf, void* data) noexcept {
   if (make_queue_zones(cf, conf) != conf_ok) {
     return conf_error;
   }
-  if (conf.rooms.nelts == 0) {
+  if (conf.rooms.nelts == 0 && !conf.needs_zone) {
     return conf_ok;
   }
   warn_of_small_memory(cf, conf);
@@ -282,6 +313,7 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
   if (core.noname && above.own_endpoint && core.handler == nullptr) {  // if {} and limit_except {} are the same endpoint
     conf.own_endpoint = true;
     conf.endpoint = above.endpoint;
+    conf.endpoint_prefix = above.endpoint_prefix;
     core.handler = above.endpoint;
   }
   if (conf.use_room.kind == Use::Kind::unset) {
@@ -292,6 +324,10 @@ char* merge_loc_conf(ngx_conf_t* cf, void* parent, void* child) noexcept {
   }
   if (merge_queue(cf, above, conf) != NGX_OK) {
     return conf_error;
+  }
+  if (conf.endpoint == api_handler) {  // which bounds bodies itself, with a problem as its answer
+    core.client_max_body_size = 0;
+    core.client_body_buffer_size = std::max<std::size_t>(core.client_body_buffer_size, kMaxApiBody);
   }
   if (conf.own_endpoint) {
     conf.room = nullptr;

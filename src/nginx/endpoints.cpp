@@ -74,13 +74,16 @@ ngx_int_t leave(ngx_http_request_t* r, Visit& visit, const RoomConf& room, Worke
   return send_redirect(r, visit, NGX_HTTP_SEE_OTHER, view(path));
 }
 
-const RoomConf* room_named(const SrvConf& server, std::string_view name) noexcept {
+// A room that this server uses: by name, or attached by the console to the host that was asked for.
+const RoomConf* room_named(ngx_http_request_t* r, Worker& worker, std::string_view name) noexcept {
+  const SrvConf& server = *srv_conf(r);
   for (const RoomConf* room : std::span(static_cast<RoomConf**>(server.rooms.elts), server.rooms.nelts)) {
     if (view(room->name) == name) {
       return room;
     }
   }
-  return nullptr;
+  const RoomConf* room = server.any_auto ? worker.live().find(name) : nullptr;
+  return room != nullptr && worker.live().has(host_of(r), *room) ? room : nullptr;
 }
 
 ngx_int_t endpoint(ngx_http_request_t* r, Visit& visit, Worker& worker, std::string_view path) noexcept {
@@ -88,7 +91,7 @@ ngx_int_t endpoint(ngx_http_request_t* r, Visit& visit, Worker& worker, std::str
     return health(r, visit);
   }
   const std::size_t slash = path.find('/');
-  const RoomConf* room = room_named(*srv_conf(r), path.substr(0, slash));
+  const RoomConf* room = room_named(r, worker, path.substr(0, slash));
   const std::string_view action = slash == std::string_view::npos ? std::string_view{} : path.substr(slash + 1);
   if (room != nullptr) {
     visit.room = room;
@@ -111,13 +114,17 @@ ngx_int_t endpoint(ngx_http_request_t* r, Visit& visit, Worker& worker, std::str
 }  // namespace
 
 ngx_int_t server_rewrite_handler(ngx_http_request_t* r) noexcept {
-  if (r->internal || r != r->main || srv_conf(r)->rooms.nelts == 0) {
+  if (r->internal || r != r->main || (srv_conf(r)->rooms.nelts == 0 && !srv_conf(r)->any_auto)) {
     return NGX_DECLINED;
   }
   Visit* visit = get_visit(r);
   Worker* worker = Worker::get();
   if (visit == nullptr || worker == nullptr || read_request(r, *visit) != NGX_OK) {
     return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  worker->live().follow();
+  if (srv_conf(r)->any_auto) {
+    visit->attached = worker->live().attached(host_of(r), view(r->uri));
   }
   const std::string_view path = view(r->uri);
   if (!path.starts_with(kRoot)) {

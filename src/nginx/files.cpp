@@ -205,6 +205,33 @@ int write_keys(ngx_cycle_t* cycle, const char* name, std::string_view text) noex
 
 }  // namespace
 
+bool replace_file(const std::string& path, std::string_view text, bool lasting) {
+  const std::string temporary = path + "." + std::to_string(ngx_pid);
+  bool whole = false;
+  {
+    const File file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+    if (!file) {
+      return false;
+    }
+    std::size_t done = 0;
+    while (done < text.size()) {
+      const ssize_t n = ::write(file.get(), text.data() + done, text.size() - done);
+      if (n < 0 && errno != EINTR) {
+        break;
+      }
+      done += n > 0 ? static_cast<std::size_t>(n) : 0;
+    }
+    whole = done == text.size() && (!lasting || ::fsync(file.get()) == 0);
+  }
+  if (!whole || ::rename(temporary.c_str(), path.c_str()) != 0) {
+    const int error = errno;
+    ::unlink(temporary.c_str());
+    errno = error;
+    return false;
+  }
+  return true;
+}
+
 MainConf* running_conf(ngx_conf_t* cf) noexcept {
   ngx_cycle_t* old = cf->cycle->old_cycle;
   if (old == nullptr || ngx_is_init_cycle(old)) {
@@ -247,7 +274,7 @@ char* load_keys(ngx_conf_t* cf, MainConf& conf) noexcept {
 }
 
 ngx_int_t prepare_files(ngx_cycle_t* cycle, MainConf& conf) noexcept {
-  if (conf.rooms.nelts == 0) {
+  if (conf.zone == nullptr) {
     return NGX_OK;
   }
   try {

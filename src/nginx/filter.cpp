@@ -73,6 +73,9 @@ bool forbid_caching(ngx_http_request_t* r, const Visit& visit) noexcept {
   if (visit.html_policy) {
     policy = visit.custom_page ? page::custom_policy() : page::builtin_policy();
   }
+  if (!visit.etag.empty() && !add_header(r, "ETag", visit.etag)) {
+    return false;
+  }
   return add_header(r, "Cache-Control", "no-store") && add_header(r, "X-Robots-Tag", "noindex") &&
          add_header(r, "X-Content-Type-Options", "nosniff") && add_header(r, "Content-Security-Policy", policy);
 }

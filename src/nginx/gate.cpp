@@ -36,7 +36,7 @@ Verdict Gate::decide() noexcept {
   }
   if (shown_.pass) {
     name(shown_.pass_token);
-    if (young(shown_.pass_token) || is_subresource()) {
+    if (young(shown_.pass_token) || (is_subresource() && shown_.pass_token.issued > worker_.row(room_).cuts.latest())) {
       return settle(Verdict::Action::through, Outcome::pass);
     }
   }
@@ -234,7 +234,8 @@ bool Gate::bypassed() const noexcept {
 }
 
 bool Gate::young(const Token& pass) const noexcept {
-  return pass.issued <= now_ && now_ - pass.issued < room_.refresh && !worker_.shared().ended->crowded(now_);
+  return pass.issued <= now_ && now_ - pass.issued < room_.refresh && pass.issued > worker_.row(room_).cuts.latest() &&
+         !worker_.shared().ended->crowded(now_);
 }
 
 bool Gate::is_subresource() const noexcept {

@@ -68,7 +68,7 @@ void Gate::consider(std::string_view text, TokenKind kind, const Network& networ
     worker_.shared().token_errors[static_cast<std::size_t>(error)].fetch_add(1, std::memory_order_relaxed);
     return;
   }
-  if (worker_.shared().ended->contains(token.sid, now_)) {
+  if (worker_.shared().ended->contains(token.sid, now_) || worker_.is_cut(room_, token, network_of(r_->connection->sockaddr))) {
     return;
   }
   const bool is_pass = kind == TokenKind::pass && now_ < token.expires;

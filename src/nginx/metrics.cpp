@@ -12,7 +12,7 @@ ngx_int_t metrics_handler(ngx_http_request_t* r) noexcept {
   ngx_http_complex_value_t body{};
   try {
     MetricsText text;
-    write_room_metrics(text, *main_conf(r));
+    write_room_metrics(text);
     write_queue_metrics(text, *main_conf(r));
     body.value = copy(r->pool, text.view());
   } catch (...) {

@@ -12,7 +12,7 @@ class MetricsText;
 ngx_int_t metrics_handler(ngx_http_request_t* r) noexcept;
 
 // Its parts; may throw std::bad_alloc.
-void write_room_metrics(MetricsText& text, const MainConf& conf);
+void write_room_metrics(MetricsText& text);
 void write_queue_metrics(MetricsText& text, const MainConf& conf);
 
 }  // namespace fairway::ngx

@@ -17,9 +17,10 @@ struct Room {
   room::Summary summary;
 };
 
-std::vector<Room> rooms_of(Worker& worker, const MainConf& conf) {
+std::vector<Room> rooms_of(Worker& worker) {
   std::vector<Room> rooms;
-  for (const RoomConf* room : std::span(static_cast<RoomConf**>(conf.rooms.elts), conf.rooms.nelts)) {
+  worker.live().follow();
+  for (const RoomConf* room : worker.live().rooms()) {
     rooms.push_back({view(room->name), &worker.row(*room), {}});
   }
   const Lock lock(worker.zone());
@@ -73,12 +74,12 @@ void write_store(MetricsText& text, std::span<const Room> rooms, const Shared& s
 
 }  // namespace
 
-void write_room_metrics(MetricsText& text, const MainConf& conf) {
+void write_room_metrics(MetricsText& text) {
   Worker* worker = Worker::get();
-  if (worker == nullptr) {  // no room is defined
+  if (worker == nullptr) {  // there can be no room
     return;
   }
-  const std::vector<Room> rooms = rooms_of(*worker, conf);
+  const std::vector<Room> rooms = rooms_of(*worker);
   write_rooms(text, rooms);
   write_store(text, rooms, worker->shared());
 }

@@ -4,6 +4,7 @@
 // runs behind nginx's own headers filter and its server rewrite handler before the rewrite module's.
 #include "nginx/config.h"
 #include "nginx/queue_worker.h"
+#include "nginx/settings_file.h"
 #include "nginx/shared.h"
 #include "nginx/state_file.h"
 #include "nginx/turn.h"
@@ -52,6 +53,7 @@ ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
     return NGX_ERROR;
   }
   restore_state(*conf, cycle->log);
+  restore_settings(*conf, cycle->log);
   try {
     page::builtin(page::Kind::waiting, page::Language::en);  // parsed once, before the workers are forked
   } catch (...) {

@@ -214,6 +214,25 @@ void QueueClient::count_bypass() noexcept {
   queue_.count_bypass();
 }
 
+void QueueClient::follow_limits() noexcept {
+  const Hold hold(*this);
+  queue_.set_limits(conf_.limits, hold.now());
+}
+
+void QueueClient::record(std::int64_t first, std::int64_t last) noexcept {
+  const Hold hold(*this);
+  const queue::Percentiles waits = queue_.wait_percentiles();
+  const auto milliseconds = [](queue::Nanos time) { return static_cast<std::uint32_t>(time / queue::kMillisecond); };
+  std::uint64_t answered = 0;
+  for (const std::uint64_t count : queue_.totals().by_status) {
+    answered += count;
+  }
+  for (std::int64_t second = first; second <= last; ++second) {
+    shared().history.record(second, {queue_.running(), queue_.waiting(), milliseconds(waits.p50), milliseconds(waits.p90),
+                                     milliseconds(waits.p99), static_cast<std::uint32_t>(answered)});
+  }
+}
+
 void QueueClient::read_mail() noexcept {
   std::array<queue::Mail, kMailBatch> batch;
   std::size_t count = 0;

@@ -139,6 +139,10 @@ ngx_int_t merge_queue(ngx_conf_t* cf, const LocConf& above, LocConf& conf) noexc
     }
     conf.queue->attached = true;
   }
+  const auto& core = *static_cast<ngx_http_core_loc_conf_t*>(ngx_http_conf_get_module_loc_conf(cf, ngx_http_core_module));
+  if (conf.queue != nullptr && core.handler != nullptr && !conf.own_endpoint) {
+    conf.queue->has_upstream = true;
+  }
   conf.cost_class = location_hash(cf);
   keep_upstream_after_abort(cf, above, conf);
   return NGX_OK;
@@ -158,6 +162,10 @@ void warn_of_idle_queues(ngx_conf_t* cf, const MainConf& conf) noexcept {
     if (!queue->attached) {
       ngx_log_error(NGX_LOG_WARN, cf->log, 0, "fair_queue \"%V\" in %s:%ui is used by no server or location", &queue->name, queue->file,
                     queue->line);
+    } else if (!queue->has_upstream) {
+      ngx_log_error(NGX_LOG_WARN, cf->log, 0,
+                    "fair_queue \"%V\" in %s:%ui is used by locations without an upstream only: it has nothing to share", &queue->name,
+                    queue->file, queue->line);
     }
   }
 }

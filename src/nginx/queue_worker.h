@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/fair_queue.h"
+#include "nginx/board.h"
 #include "nginx/config.h"
 #include "nginx/mailbox.h"
 #include "nginx/ngx.h"
@@ -17,12 +18,13 @@ namespace fairway::ngx {
 
 // What lies in a queue's zone, beside the block of FairQueue.
 struct QueueShared {
-  static constexpr std::uint64_t kLayout = 0x66617175'00000002;  // "faqu", version
+  static constexpr std::uint64_t kLayout = 0x66617175'00000003;  // "faqu", version
   std::uint64_t layout;
   std::size_t size;  // of the block
   void* block;
   std::atomic<std::uint64_t> bad_costs;  // cost and cpu headers that were not understood
   OneAddress one_address;
+  QueueHistory history;  // under the lock
 };
 
 std::size_t queue_zone_size(const queue::Capacity& capacity) noexcept;
@@ -42,6 +44,7 @@ class QueueClient {
   void cancel(Turn& turn) noexcept;
   void time_out(Turn& turn) noexcept;
   void count_bypass() noexcept;
+  void follow_limits() noexcept;  // takes over those of conf()
 
   void read_mail() noexcept;
   void tick() noexcept;
@@ -52,10 +55,12 @@ class QueueClient {
   const QueueConf& conf() const noexcept { return conf_; }
   const SipKey& hash_key() const noexcept { return queue_.hash_key(); }
 
+  void record(std::int64_t first, std::int64_t last) noexcept;  // in the history, for these seconds (Unix)
+
   // Runs function(const FairQueue&) under the lock, for metrics and the like.
   template <class F>
   void look(F function) noexcept {
-    Hold hold(*this);
+    const Hold hold(*this);
     function(static_cast<const queue::FairQueue&>(queue_));
   }
 

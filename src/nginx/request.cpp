@@ -187,12 +187,21 @@ Visit* get_visit(ngx_http_request_t* r) noexcept {
 }
 
 ngx_int_t read_request(ngx_http_request_t* r, Visit& visit) noexcept {
+  visit.read = true;
   look(r, visit.seen);
   bool empty = false;
   if (strip_cookies(r, visit, empty) != NGX_OK) {
     return NGX_ERROR;
   }
   return empty || visit.seen.fairway ? remove_ours(r) : NGX_OK;
+}
+
+std::string_view host_of(const ngx_http_request_t* r) noexcept {
+  if (r->headers_in.server.len != 0) {
+    return view(r->headers_in.server);
+  }
+  const auto* server = static_cast<const ngx_http_core_srv_conf_t*>(ngx_http_get_module_srv_conf(r, ngx_http_core_module));
+  return view(server->server_name);
 }
 
 bool is_page_request(const Visit& visit) noexcept {

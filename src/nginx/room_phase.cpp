@@ -26,11 +26,35 @@ ngx_int_t answer(ngx_http_request_t* r, Visit& visit, const RoomConf& room, cons
   return NGX_HTTP_INTERNAL_SERVER_ERROR;
 }
 
+// Notices what makes a room useless or harmful, for the warnings.
+void look_out(ngx_http_request_t* r, const Visit& visit, const RoomConf& room, Worker& worker, const Verdict& verdict) noexcept {
+  if (visit.outcome == Outcome::pass || visit.outcome == Outcome::bypassed) {
+    return;
+  }
+  const ngx_str_t& address = r->connection->addr_text;
+  const std::uint64_t hash = siphash(worker.shared().hash_key, address.data, address.len);
+  if (worker.shared().one_address.warn(hash, static_cast<std::int64_t>(ngx_current_msec / 1'000) + 1)) {
+    ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
+                  "fairway: nearly all requests come from one address, %V: is \"set_real_ip_from\" missing?", &address);
+  }
+  const bool by_program = visit.seen.fetch_site.empty() && visit.seen.origin.empty();
+  if (verdict.action != Verdict::Action::through && r->method == NGX_HTTP_POST && (by_program || is_cross_site_write(r, visit))) {
+    const std::int64_t before = room.row->held_post.exchange(ngx_time(), std::memory_order_relaxed);
+    if (ngx_time() - before >= OneAddress::kQuiet) {
+      ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
+                    "fairway: waiting_room \"%V\" held a POST from another site or from a program: such paths belong under \"waiting_room "
+                    "off\"",
+                    &room.name);
+    }
+  }
+}
+
 }  // namespace
 
 ngx_int_t preaccess_handler(ngx_http_request_t* r) noexcept {
   const LocConf* conf = loc_conf(r);
-  if (conf->room == nullptr || conf->own_endpoint || r != r->main || r->err_status != 0) {
+  const bool is_auto = conf->use_room.kind == Use::Kind::automatic;
+  if ((conf->room == nullptr && !is_auto) || conf->own_endpoint || r != r->main || r->err_status != 0) {
     return NGX_DECLINED;  // err_status: an error page, not the application
   }
   Visit* visit = get_visit(r);
@@ -41,11 +65,16 @@ ngx_int_t preaccess_handler(ngx_http_request_t* r) noexcept {
   if (visit->room != nullptr) {
     return NGX_DECLINED;  // decided: internal redirects do not ask again
   }
-  visit->room = conf->room;
-  Gate gate(r, *visit, *conf->room, *worker);
+  const RoomConf* room = is_auto ? visit->attached : conf->room;
+  if (room == nullptr) {
+    return NGX_DECLINED;  // the console attached none here
+  }
+  visit->room = room;
+  Gate gate(r, *visit, *room, *worker);
   const Verdict verdict = gate.decide();
-  worker->count(*conf->room, visit->outcome);
-  return conf->dry_run == 1 ? NGX_DECLINED : answer(r, *visit, *conf->room, verdict);
+  worker->count(*room, visit->outcome);
+  look_out(r, *visit, *room, *worker, verdict);
+  return conf->dry_run == 1 ? NGX_DECLINED : answer(r, *visit, *room, verdict);
 }
 
 }  // namespace fairway::ngx

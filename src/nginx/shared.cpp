@@ -17,6 +17,8 @@ auto carve(ngx_slab_pool_t* pool, std::size_t bytes, Create create) noexcept -> 
   return block == nullptr ? nullptr : create(block);
 }
 
+constexpr std::size_t kHistories = Shared::kRooms * sizeof(RoomHistory);
+
 Shared* lay_out(ngx_slab_pool_t* pool, std::size_t memory) noexcept {
   auto* shared = static_cast<Shared*>(ngx_slab_calloc(pool, page_aligned(sizeof(Shared))));
   if (shared == nullptr || RAND_bytes(reinterpret_cast<unsigned char*>(&shared->hash_key), sizeof(SipKey)) != 1) {
@@ -26,7 +28,11 @@ Shared* lay_out(ngx_slab_pool_t* pool, std::size_t memory) noexcept {
   shared->entries = carve(pool, Limiter::bytes(kLimiterEntries), [](void* block) { return Limiter::create(block, kLimiterEntries); });
   shared->polls = carve(pool, Limiter::bytes(kLimiterEntries), [](void* block) { return Limiter::create(block, kLimiterEntries); });
   shared->store = carve(pool, memory, [memory](void* block) { return MemoryStore::create(block, memory); });
-  if (shared->ended == nullptr || shared->entries == nullptr || shared->polls == nullptr || shared->store == nullptr) {
+  // Fresh pages of a zone are zero.
+  shared->board = carve(pool, sizeof(Board), [](void* block) { return static_cast<Board*>(block); });
+  shared->histories = carve(pool, kHistories, [](void* block) { return static_cast<RoomHistory*>(block); });
+  if (shared->board == nullptr || shared->histories == nullptr || shared->ended == nullptr || shared->entries == nullptr ||
+      shared->polls == nullptr || shared->store == nullptr) {
     return nullptr;
   }
   shared->layout = Shared::kLayout;
@@ -36,8 +42,8 @@ Shared* lay_out(ngx_slab_pool_t* pool, std::size_t memory) noexcept {
 }  // namespace
 
 std::size_t shared_overhead(std::size_t memory) noexcept {
-  const std::size_t parts =
-      page_aligned(sizeof(Shared)) + page_aligned(EndedList::bytes(kEndedEntries)) + 2 * page_aligned(Limiter::bytes(kLimiterEntries));
+  const std::size_t parts = page_aligned(sizeof(Shared)) + page_aligned(sizeof(Board)) + page_aligned(kHistories) +
+                            page_aligned(EndedList::bytes(kEndedEntries)) + 2 * page_aligned(Limiter::bytes(kLimiterEntries));
   return page_aligned(parts + (memory + parts) / 128 + 64 * ngx_pagesize);  // a slab page costs its pool 16 to 24 bytes
 }
 

@@ -13,7 +13,10 @@
 #include "core/room.h"
 #include "core/siphash.h"
 #include "core/token.h"
+#include "nginx/board.h"
 #include "nginx/ngx.h"
+#include "nginx/one_address.h"
+#include "operate/cut_list.h"
 #include "store/memory/memory_store.h"
 
 namespace fairway::ngx {
@@ -38,6 +41,11 @@ struct RoomRow {
   std::atomic<std::uint64_t> answers[kOutcomes];
   std::atomic<std::uint64_t> store_calls;
   std::atomic<std::uint64_t> store_full;  // operations the store had no memory for
+  operate::CutList cuts;
+  std::atomic<std::int64_t> held_post;   // Unix seconds: when a POST from another site or a program was held last
+  std::atomic<std::int64_t> poll_flood;  // Unix seconds: when kPollFlood questions were refused within a second last
+  std::int64_t refused_second;           // of the polls refused lately
+  std::uint32_t refused_polls;           // in that second
 
   const room::Memory& memory() const noexcept { return memories[current.load(std::memory_order_acquire) & 1]; }
   void remember(const room::Memory& memory) noexcept {
@@ -47,8 +55,10 @@ struct RoomRow {
   }
 };
 
+inline constexpr std::uint32_t kPollFlood = 100;
+
 struct Shared {
-  static constexpr std::uint64_t kLayout = 0x66616972'00000001;  // "fair", version
+  static constexpr std::uint64_t kLayout = 0x66616972'00000002;  // "fair", version
   static constexpr std::size_t kRooms = 256;
 
   std::uint64_t layout;
@@ -59,11 +69,16 @@ struct Shared {
   std::atomic<std::uint64_t> saved;         // EndedList::version of the last saved state
   std::atomic<std::int64_t> last_log;       // Unix seconds; one line a minute about a state file that cannot be written
   std::atomic<std::int64_t> last_full_log;  // Unix seconds; one line a minute about a full store
+  OneAddress one_address;                   // of requests that ask a room
   std::atomic<bool> restored;               // the saved state was read into this zone
   EndedList* ended;
   Limiter* entries;  // new sessions per address
   Limiter* polls;    // questions per session
   MemoryStore* store;
+  Board* board;
+  RoomHistory* histories;                   // kRooms of them, in the order of `rooms`; under the lock
+  std::atomic<std::uint64_t> cuts_made;     // tells whether a saved copy of all cuts is stale
+  std::atomic<std::int64_t> last_recorded;  // Unix seconds
 };
 
 inline constexpr std::size_t kEndedEntries = 65'536;

@@ -1,8 +1,5 @@
 #include "nginx/state_file.h"
 
-#include <fcntl.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
@@ -11,6 +8,8 @@
 #include <cstring>
 #include <string>
 
+#include "nginx/files.h"
+
 namespace fairway::ngx {
 
 namespace {
@@ -18,8 +17,36 @@ namespace {
 constexpr char kFirstLine[] = "fairway state 1\n";
 constexpr std::size_t kMaxFile = 16 << 20;  // bytes; 65,536 ended sessions take 4 MiB
 
-std::string path_of(const MainConf& conf, const char* suffix = "") {
-  return std::string(view(conf.state)) + "/rooms" + suffix;
+std::string path_of(const MainConf& conf) {
+  return std::string(view(conf.state)) + "/rooms";
+}
+
+// In hex; "-" for everybody.
+std::string network_text(const Network& network) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  std::string text = network.size == 0 ? "-" : "";
+  for (std::size_t i = 0; i < network.size; ++i) {
+    text += kDigits[network.bytes[i] >> 4];
+    text += kDigits[network.bytes[i] & 15];
+  }
+  return text;
+}
+
+bool read_network(std::string_view text, Network& network) noexcept {
+  if (text == "-") {
+    return true;
+  }
+  if (text.size() != 6 && text.size() != 12) {
+    return false;
+  }
+  network.size = static_cast<std::uint8_t>(text.size() / 2);
+  for (std::size_t i = 0; i < network.size; ++i) {
+    const char* digits = text.data() + 2 * i;
+    if (const auto [end, error] = std::from_chars(digits, digits + 2, network.bytes[i], 16); error != std::errc{} || end != digits + 2) {
+      return false;
+    }
+  }
+  return true;
 }
 
 std::string text_of(Shared& shared, std::int64_t now) {
@@ -34,6 +61,13 @@ std::string text_of(Shared& shared, std::int64_t now) {
                   memory.epoch, memory.version, memory.last_number, memory.inside, memory.waiting, row.tokens_until);
     text += line;
   }
+  for (const RoomRow& row : shared.rooms) {
+    row.cuts.each(now, [&](const operate::CutEntry& entry) {
+      std::snprintf(line, sizeof(line), "cut %.32s %" PRId64 " %" PRIu64 " %" PRId64 " %s\n", row.name, entry.at, entry.number, entry.until,
+                    network_text(entry.network).c_str());
+      text += line;
+    });
+  }
   shared.ended->each(now, [&](const Sid& sid, std::int64_t until) {
     char hex[33] = {};
     sid.to_hex(hex);
@@ -43,31 +77,8 @@ std::string text_of(Shared& shared, std::int64_t now) {
   return text;
 }
 
-bool write_whole(const std::string& temporary, const std::string& path, const std::string& text) {
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-  if (fd < 0) {
-    return false;
-  }
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t n = ::write(fd, text.data() + done, text.size() - done);
-    if (n < 0 && errno != EINTR) {
-      break;
-    }
-    done += n > 0 ? static_cast<std::size_t>(n) : 0;
-  }
-  const bool closed = ::close(fd) == 0;
-  if (!closed || done < text.size() || ::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    ::unlink(temporary.c_str());
-    errno = error;
-    return false;
-  }
-  return true;
-}
-
 std::uint64_t fingerprint(Shared& shared) noexcept {
-  std::uint64_t sum = shared.ended->version();
+  std::uint64_t sum = shared.ended->version() + shared.cuts_made.load();
   for (const RoomRow& row : shared.rooms) {
     const room::Memory memory = row.memory();
     sum = sum * 31 + memory.epoch + memory.version + static_cast<std::uint64_t>(row.tokens_until);
@@ -104,6 +115,11 @@ void restore_line(Shared& shared, ngx_shm_zone_t* zone, std::string_view line, s
       row->remember(memory);
       row->tokens_until = until;
     }
+  } else if (operate::CutEntry cut; words[0] == "cut" && read_number(words[2], cut.at) && read_number(words[3], cut.number) &&
+                                    read_number(words[4], cut.until) && cut.until > now && read_network(words[5], cut.network)) {
+    if (RoomRow* row = claim_row(zone, words[1])) {
+      row->cuts.add(cut);
+    }
   } else if (words[0] == "ended" && Sid::from_hex(words[1], sid) && read_number(words[2], until) && until > now) {
     const Lock lock(zone);
     shared.ended->add(sid, until, now);
@@ -118,8 +134,7 @@ void save_state(const MainConf& conf, Shared& shared, ngx_log_t* log) noexcept {
     return;
   }
   try {
-    const std::string temporary = path_of(conf, ".") + std::to_string(ngx_pid);
-    if (!write_whole(temporary, path_of(conf), text_of(shared, ngx_time()))) {
+    if (!replace_file(path_of(conf), text_of(shared, ngx_time()), false)) {
       const ngx_err_t error = ngx_errno;
       std::int64_t last = shared.last_log.load();
       if (ngx_time() - last >= 60 && shared.last_log.compare_exchange_strong(last, ngx_time())) {

@@ -29,12 +29,16 @@ struct Visit {
   std::size_t cookie_headers = 0;
   bool fairway_cookie = false;  // at least one cookie of ours came
 
-  const RoomConf* room = nullptr;  // nullptr until a room was asked
+  bool read = false;  // the above is known
+
+  const RoomConf* attached = nullptr;  // the room that the console attached to this host and path
+  const RoomConf* room = nullptr;      // nullptr until a room was asked
   Outcome outcome = Outcome::none;
   bool own_answer = false;   // the response is Fairway's
   bool html_policy = false;  // … and a page: it carries the pages' Content-Security-Policy
   bool custom_page = false;  // … made from the site's own template
   bool sent = false;         // the header filter did its part
+  std::string_view etag;     // of an answer of the API
   bool named = false;        // `session` is known
   Token session;             // the token that names the session: shown or given out
   std::uint64_t rank = 0;
@@ -55,6 +59,8 @@ Visit* find_visit(ngx_http_request_t* r) noexcept;
 // Reads the headers a visit needs, and takes Fairway's cookies and headers out of what the upstream will see.
 ngx_int_t read_request(ngx_http_request_t* r, Visit& visit) noexcept;
 
+// The host asked for as nginx normalises it; the server's name when the request has none.
+std::string_view host_of(const ngx_http_request_t* r) noexcept;
 bool is_page_request(const Visit& visit) noexcept;
 bool is_prefetch(const Visit& visit) noexcept;
 bool is_read(const ngx_http_request_t* r) noexcept;  // GET or HEAD

@@ -6,6 +6,7 @@
 #include <ctime>
 
 #include "nginx/address.h"
+#include "nginx/settings_file.h"
 #include "nginx/state_file.h"
 
 namespace fairway::ngx {
@@ -41,12 +42,9 @@ std::uint64_t steady_clock_ms() noexcept {
   return static_cast<std::uint64_t>(now.tv_sec) * 1'000 + static_cast<std::uint64_t>(now.tv_nsec) / 1'000'000;
 }
 
-Worker::Worker(ngx_cycle_t* cycle, MainConf& conf) : cycle_(cycle), conf_(conf), zone_(conf.zone), keys_(conf.keys->get()) {
-  const std::span rooms(static_cast<RoomConf**>(conf.rooms.elts), conf.rooms.nelts);
-  rows_.reserve(rooms.size());
-  for (const RoomConf* room : rooms) {
-    rows_.push_back(claim_row(zone_, view(room->name)));
-  }
+Worker::Worker(ngx_cycle_t* cycle, MainConf& conf)
+    : cycle_(cycle), conf_(conf), zone_(conf.zone), keys_(conf.keys->get()), live_(conf, cycle) {
+  live_.follow();
   connection_.fd = static_cast<ngx_socket_t>(-1);
   tick_.handler = on_tick;
   tick_.data = &connection_;
@@ -102,10 +100,15 @@ room::Summary Worker::locked_call(const RoomConf& room, std::span<const room::Op
   const Lock lock(zone_);
   const room::Summary summary =
       shared().store->call(view(room.name), wall_clock_us(), room.settings, row.memory(), operations, answers, ngx_pid);
+  note(room, summary);
+  return summary;
+}
+
+void Worker::note(const RoomConf& room, const room::Summary& summary) noexcept {
+  RoomRow& row = this->row(room);
   row.summary = summary;
   row.remember({summary.epoch, summary.version, summary.last_number, summary.inside, summary.waiting, false});
   row.rate.sample(summary.now, summary.admitted_total, summary.abandoned_total, summary.waiting);
-  return summary;
 }
 
 room::Summary Worker::call(const RoomConf& room, std::span<const room::Operation> operations, std::span<room::Answer> answers) noexcept {
@@ -148,7 +151,16 @@ void Worker::end_session(const RoomConf& room, const Sid& sid) noexcept {
 bool Worker::allow_poll(const RoomConf& room, const Sid& sid) noexcept {
   const std::uint64_t key = limiter_key(shared().hash_key, room, sid.bytes.data(), sid.bytes.size());
   const Lock lock(zone_);
-  return shared().polls->admit(key, room.polls_per_second, kSecond, steady_clock_ms());
+  const bool allowed = shared().polls->admit(key, room.polls_per_second, kSecond, steady_clock_ms());
+  if (!allowed) {
+    RoomRow& row = *room.row;
+    row.refused_polls = row.refused_second == ngx_time() ? row.refused_polls + 1 : 1;
+    row.refused_second = ngx_time();
+    if (row.refused_polls > kPollFlood) {
+      row.poll_flood.store(ngx_time(), std::memory_order_relaxed);
+    }
+  }
+  return allowed;
 }
 
 bool Worker::allow_entry(const RoomConf& room, const sockaddr* address) noexcept {
@@ -195,7 +207,8 @@ void Worker::tick() noexcept {
   if (now - last < static_cast<std::int64_t>(kTick) * 9 / 10 || !shared().last_tick.compare_exchange_strong(last, now)) {
     return;  // another worker did it
   }
-  for (const RoomConf* room : std::span(static_cast<RoomConf**>(conf_.rooms.elts), conf_.rooms.nelts)) {
+  live_.follow();
+  for (const RoomConf* room : live_.rooms()) {
     RoomRow& row = this->row(*room);
     if (row.memory().epoch == 0) {
       continue;  // nothing to remember: nobody has come yet
@@ -208,10 +221,12 @@ void Worker::tick() noexcept {
     for (int calls = 0; calls < kCallsPerTick && locked_call(*room, {}, {}).more_work; ++calls) {
     }
   }
+  record_history();
   save(cycle_->log);
 }
 
 void Worker::save(ngx_log_t* log) noexcept {
+  save_settings(conf_, shared(), log);
   save_state(conf_, shared(), log);
 }
 

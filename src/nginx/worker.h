@@ -4,10 +4,9 @@
 
 #include <memory>
 #include <span>
-#include <vector>
 
 #include "core/token.h"
-#include "nginx/config.h"
+#include "nginx/live.h"
 #include "nginx/shared.h"
 
 namespace fairway::ngx {
@@ -21,7 +20,9 @@ class Worker {
 
   Shared& shared() noexcept { return *shared_of(zone_); }
   ngx_shm_zone_t* zone() noexcept { return zone_; }
-  RoomRow& row(const RoomConf& room) noexcept { return *rows_[room.index]; }
+  RoomRow& row(const RoomConf& room) noexcept { return *room.row; }
+  Live& live() noexcept { return live_; }
+  MainConf& conf() noexcept { return conf_; }
   const KeyRing& keys() const noexcept { return *keys_; }
   TokenCache& tokens() noexcept { return tokens_; }
 
@@ -34,6 +35,15 @@ class Worker {
   room::Summary call(const RoomConf& room, std::span<const room::Operation> operations, std::span<room::Answer> answers) noexcept;
   // The session is refused from now on, by every worker.
   void end_session(const RoomConf& room, const Sid& sid) noexcept;
+  // The operator ends one session (one in line only with `line`); false: there was none.
+  bool evict(const RoomConf& room, const Sid& sid, bool line) noexcept;
+  // The operator ends many: they are refused at once, and counted in bounded steps. See MemoryStore.
+  room::CutStatus cut(const RoomConf& room, const room::Cut& cut) noexcept;
+  room::CutStatus go_on(const RoomConf& room, std::uint64_t id) noexcept;
+  // Whether a cut ended the token's session; `network`: where it is shown from.
+  bool is_cut(const RoomConf& room, const Token& token, const Network& network) noexcept;
+  // Forgets a room that is gone, in bounded steps; true when nothing of it is left.
+  bool forget(const RoomConf& room) noexcept;
   // False: more than allowed. `refund` takes a counted entry back.
   bool allow_poll(const RoomConf& room, const Sid& sid) noexcept;
   bool allow_entry(const RoomConf& room, const sockaddr* address) noexcept;
@@ -49,6 +59,8 @@ class Worker {
   static void on_tick(ngx_event_t* event) noexcept;
   void tick() noexcept;
   void save(ngx_log_t* log) noexcept;
+  void note(const RoomConf& room, const room::Summary& summary) noexcept;  // under the lock
+  void record_history() noexcept;
   void log_full(const RoomConf& room) noexcept;
   room::Summary locked_call(const RoomConf& room, std::span<const room::Operation> operations, std::span<room::Answer> answers) noexcept;
 
@@ -59,7 +71,7 @@ class Worker {
   ngx_shm_zone_t* zone_;
   const KeyRing* keys_;
   TokenCache tokens_;
-  std::vector<RoomRow*> rows_;
+  Live live_;
   ngx_event_t tick_{};
   ngx_connection_t connection_{};  // nginx's debug log reads a timer's data as a connection
   unsigned char stock_[1024];

@@ -7,7 +7,7 @@ from harness.command import Running
 from harness.nginx import Gateway
 from harness.origin import Origin
 
-pytest_plugins = ("harness.rooms",)
+pytest_plugins = ("harness.rooms", "harness.operator")
 
 
 @pytest.hookimpl(hookwrapper=True)

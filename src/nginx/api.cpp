@@ -1,0 +1,392 @@
+#include "nginx/api.h"
+
+#include <charconv>
+#include <cstdio>
+
+#include "nginx/address.h"
+
+namespace fairway::ngx {
+
+namespace {
+
+constexpr off_t kMaxBody = kMaxApiBody;
+constexpr ngx_msec_t kSlice = 5;  // ms of one turn of the event loop
+
+struct Route {
+  std::string_view path;  // "*" stands for a name
+  ngx_uint_t method;      // GET is HEAD too
+  ApiAnswer (*call)(ApiCall& call);
+};
+
+constexpr Route kRoutes[] = {
+    {"rooms", NGX_HTTP_GET, list_rooms},
+    {"rooms/*", NGX_HTTP_GET, show_room},
+    {"rooms/*", NGX_HTTP_PUT, put_room},
+    {"rooms/*", NGX_HTTP_DELETE, delete_room},
+    {"rooms/*/mode", NGX_HTTP_POST, set_mode},
+    {"rooms/*/evict", NGX_HTTP_POST, evict},
+    {"rooms/*/history", NGX_HTTP_GET, room_history},
+    {"queues", NGX_HTTP_GET, list_queues},
+    {"queues/*", NGX_HTTP_GET, show_queue},
+    {"queues/*", NGX_HTTP_PUT, put_queue},
+    {"queues/*/flows", NGX_HTTP_GET, show_flows},
+    {"queues/*/history", NGX_HTTP_GET, queue_history},
+    {"health", NGX_HTTP_GET, health},
+    {"events", NGX_HTTP_GET, list_events},
+    {"openapi.json", NGX_HTTP_GET, openapi},
+};
+
+// Whether `path` is of the form; the part in place of the star.
+bool matches(std::string_view form, std::string_view path, std::string_view& name) noexcept {
+  const std::size_t star = form.find('*');
+  if (star == std::string_view::npos) {
+    return form == path;
+  }
+  const std::string_view before = form.substr(0, star);
+  const std::string_view after = form.substr(star + 1);
+  if (path.size() <= before.size() + after.size() || !path.starts_with(before) || !path.ends_with(after)) {
+    return false;
+  }
+  name = path.substr(before.size(), path.size() - before.size() - after.size());
+  return name.find('/') == std::string_view::npos;
+}
+
+constexpr std::pair<ngx_uint_t, std::string_view> kMethods[] = {
+    {NGX_HTTP_GET, "GET, HEAD"}, {NGX_HTTP_PUT, "PUT"}, {NGX_HTTP_POST, "POST"}, {NGX_HTTP_DELETE, "DELETE"}};
+
+struct Found {
+  const Route* route = nullptr;
+  std::string_view name;
+  std::string allow;  // of the path; empty: there is no such path
+};
+
+Found find_route(ngx_uint_t method, std::string_view path) {
+  Found found;
+  ngx_uint_t methods = 0;
+  for (const Route& route : kRoutes) {
+    if (matches(route.path, path, found.name)) {
+      methods |= route.method;
+      if (route.method == method || (route.method == NGX_HTTP_GET && method == NGX_HTTP_HEAD)) {
+        found.route = &route;
+      }
+    }
+  }
+  for (const auto& [bit, name] : kMethods) {
+    if ((methods & bit) != 0) {
+      found.allow.append(found.allow.empty() ? "" : ", ").append(name);
+    }
+  }
+  return found;
+}
+
+std::string_view path_below(ngx_http_request_t* r) noexcept {
+  std::string_view path = view(r->uri);
+  path.remove_prefix(std::min(loc_conf(r)->endpoint_prefix.len, path.size()));
+  if (path.starts_with('/')) {
+    path.remove_prefix(1);
+  }
+  return path.starts_with("api/") ? path.substr(4) : std::string_view{};
+}
+
+std::string_view title_of(ngx_uint_t status) noexcept {
+  switch (status) {
+    case 400:
+      return "Bad Request";
+    case 403:
+      return "Forbidden";
+    case 404:
+      return "Not Found";
+    case 405:
+      return "Method Not Allowed";
+    case 409:
+      return "Conflict";
+    case 411:
+      return "Length Required";
+    case 412:
+      return "Precondition Failed";
+    case 413:
+      return "Content Too Large";
+    case 415:
+      return "Unsupported Media Type";
+    case 422:
+      return "Unprocessable Content";
+    default:
+      return "Internal Server Error";
+  }
+}
+
+ngx_int_t send(ngx_http_request_t* r, Visit& visit, Body body, std::string_view text) noexcept {
+  const ngx_str_t copied = copy(r->pool, text);
+  if (copied.data == nullptr) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  body.text = view(copied);
+  return send_body(r, visit, body);
+}
+
+// RFC 9457.
+ngx_int_t send_problem(ngx_http_request_t* r, Visit& visit, const Refusal& refusal, std::string_view allow = {}) {
+  Json problem = {{"type", "about:blank"}, {"title", title_of(refusal.status)}, {"status", refusal.status}, {"detail", refusal.detail}};
+  if (!refusal.field.empty()) {
+    problem["field"] = refusal.field;
+  }
+  Body body;
+  body.status = refusal.status;
+  body.form = Form::problem;
+  body.allow = view(copy(r->pool, allow));
+  return send(r, visit, body, problem.dump() + "\n");
+}
+
+ngx_int_t send_answer(ngx_http_request_t* r, Visit& visit, const ApiAnswer& answer) {
+  if (answer.status == NGX_HTTP_NO_CONTENT) {
+    return send_empty(r, visit, answer.status);
+  }
+  Body body;
+  body.status = answer.status;
+  body.form = Form::json;
+  body.etag = view(copy(r->pool, answer.etag));
+  body.location = view(copy(r->pool, answer.location));
+  return send(r, visit, body, answer.text.empty() ? answer.json.dump() + "\n" : answer.text);
+}
+
+// Runs `function`, which may throw, and sends what it refuses.
+template <class Function>
+ngx_int_t guarded(ngx_http_request_t* r, Visit& visit, Function function) noexcept {
+  try {
+    try {
+      return function();
+    } catch (const Refusal& refusal) {
+      return send_problem(r, visit, refusal);
+    }
+  } catch (...) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+}
+
+// An answer that takes several turns of the event loop, so that visitors are served in between.
+struct Later {
+  ngx_http_request_t* r;
+  Visit& visit;
+  ApiAnswer answer;
+  ngx_event_t event{};
+
+  ~Later() { unpost(&event); }
+  Later(ngx_http_request_t* request, Visit& its_visit, ApiAnswer its_answer)
+      : r(request), visit(its_visit), answer(std::move(its_answer)) {}
+  Later(const Later&) = delete;
+  Later& operator=(const Later&) = delete;
+};
+
+void go_on(ngx_event_t* event) noexcept {
+  auto& later = *static_cast<Later*>(event->data);
+  ngx_http_request_t* r = later.r;
+  ngx_connection_t* connection = r->connection;
+  ngx_http_set_log_request(connection->log, r);
+  bool done = false;
+  const ngx_int_t rc = guarded(r, later.visit, [&] {
+    const std::uint64_t until = steady_clock_ms() + kSlice;
+    while (!done && steady_clock_ms() <= until) {
+      done = later.answer.go_on(later.answer);
+    }
+    return done ? send_answer(r, later.visit, later.answer) : NGX_AGAIN;
+  });
+  if (rc == NGX_AGAIN && !done) {
+    ngx_post_event(event, &ngx_posted_next_events);
+    return;
+  }
+  ngx_http_finalize_request(r, rc);
+  ngx_http_run_posted_requests(connection);
+}
+
+ngx_int_t begin_later(ngx_http_request_t* r, Visit& visit, ApiAnswer answer) {
+  auto* later = make_owned<Later>(r->pool, r, visit, std::move(answer));
+  if (later == nullptr) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  later->event.handler = go_on;
+  later->event.data = later;
+  later->event.log = r->connection->log;
+  post(&later->event);
+  return NGX_DONE;
+}
+
+// NGX_DONE: the answer comes later, and takes the request's count with it.
+ngx_int_t run(ApiCall& call, const Route& route) {
+  call.worker.live().follow();
+  ApiAnswer answer = route.call(call);
+  if (answer.go_on) {
+    return begin_later(call.r, call.visit, std::move(answer));
+  }
+  return send_answer(call.r, call.visit, answer);
+}
+
+bool is_json(ngx_http_request_t* r) noexcept {
+  if (r->headers_in.content_type == nullptr) {
+    return false;
+  }
+  std::string_view type = view(r->headers_in.content_type->value);
+  type = type.substr(0, type.find(';'));
+  while (type.ends_with(' ')) {
+    type.remove_suffix(1);
+  }
+  constexpr std::string_view kJson = "application/json";
+  return type.size() == kJson.size() && ngx_strncasecmp(reinterpret_cast<u_char*>(const_cast<char*>(type.data())),
+                                                        reinterpret_cast<u_char*>(const_cast<char*>(kJson.data())), kJson.size()) == 0;
+}
+
+// A body of unknown length would be written to disk without end: this location has no limit of nginx's.
+bool has_unmeasured_body(ngx_http_request_t* r) noexcept {
+  return r->headers_in.content_length_n < 0 && (r->headers_in.chunked || (r->stream != nullptr && !r->stream->in_closed));
+}
+
+// What a request that changes something has to show before its body is read.
+void check_write(ngx_http_request_t* r, const Visit& visit) {
+  if (!is_same_origin(r, visit)) {
+    throw Refusal{403, "Changes are taken from pages of this host only: the browser says that this one comes from another site.", ""};
+  }
+  if (r->method == NGX_HTTP_DELETE && !has_unmeasured_body(r) && r->headers_in.content_length_n <= kMaxBody) {
+    return;
+  }
+  if (r->method != NGX_HTTP_DELETE && !is_json(r)) {
+    throw Refusal{415, "The body must be JSON, with \"Content-Type: application/json\".", ""};
+  }
+  if (r->headers_in.content_length_n < 0) {
+    throw Refusal{411, "The length of the body must be told in Content-Length.", ""};
+  }
+  if (r->headers_in.content_length_n > kMaxBody) {
+    throw Refusal{413, "The body may have at most 65536 bytes.", ""};
+  }
+}
+
+std::string body_text(ngx_http_request_t* r) {
+  std::string text;
+  for (ngx_chain_t* part = r->request_body == nullptr ? nullptr : r->request_body->bufs; part != nullptr; part = part->next) {
+    if (part->buf->in_file) {
+      throw Refusal{413, "The body may have at most 65536 bytes.", ""};  // cannot be: the buffer holds that many
+    }
+    text.append(reinterpret_cast<const char*>(part->buf->pos), static_cast<std::size_t>(part->buf->last - part->buf->pos));
+  }
+  return text;
+}
+
+Json parse_body(const std::string& text) {
+  try {
+    Json body = Json::parse(text);
+    if (body.is_object()) {
+      return body;
+    }
+  } catch (const nlohmann::json::parse_error& error) {
+    throw Refusal{
+        400, "The body is not JSON: it goes wrong at byte " + std::to_string(error.byte) + " of " + std::to_string(text.size()) + ".", ""};
+  }
+  throw Refusal{400, R"(The body must be a JSON object, such as {"capacity": 100}.)", ""};
+}
+
+// Once the body of a change is there.
+void on_body(ngx_http_request_t* r) noexcept {
+  Visit* visit = get_visit(r);
+  Worker* worker = Worker::get();
+  if (visit == nullptr || worker == nullptr) {
+    ngx_http_finalize_request(r, NGX_HTTP_INTERNAL_SERVER_ERROR);
+    return;
+  }
+  const ngx_int_t rc = guarded(r, *visit, [&] {
+    const Found found = find_route(r->method, path_below(r));
+    ApiCall call{r, *visit, *worker, found.name, {}};
+    if (r->method != NGX_HTTP_DELETE) {
+      call.body = parse_body(body_text(r));
+    }
+    return run(call, *found.route);
+  });
+  if (rc != NGX_DONE) {
+    ngx_http_finalize_request(r, rc);
+  }
+}
+
+ngx_int_t answer(ngx_http_request_t* r, Visit& visit, Worker& worker) {
+  const std::string_view path = path_below(r);
+  const Found found = find_route(r->method, path);
+  if (found.allow.empty()) {
+    throw Refusal{404, "There is no such resource; api/openapi.json tells what there is.", ""};
+  }
+  if (found.route == nullptr) {
+    return send_problem(r, visit, {405, "This resource takes " + found.allow + ".", ""}, found.allow);
+  }
+  if (is_read(r)) {
+    ApiCall call{r, visit, worker, found.name, {}};
+    return run(call, *found.route);
+  }
+  check_write(r, visit);
+  const ngx_int_t rc = ngx_http_read_client_request_body(r, on_body);
+  return rc >= NGX_HTTP_SPECIAL_RESPONSE ? rc : NGX_DONE;
+}
+
+}  // namespace
+
+ngx_int_t api_handler(ngx_http_request_t* r) noexcept {
+  Visit* visit = get_visit(r);
+  Worker* worker = Worker::get();
+  if (visit == nullptr || worker == nullptr || (!visit->read && read_request(r, *visit) != NGX_OK)) {
+    return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  return guarded(r, *visit, [&] { return answer(r, *visit, *worker); });
+}
+
+std::uint64_t ApiCall::number(std::string_view argument, std::uint64_t low, std::uint64_t high, std::uint64_t otherwise) const {
+  ngx_str_t value;
+  if (ngx_http_arg(r, reinterpret_cast<u_char*>(const_cast<char*>(argument.data())), argument.size(), &value) != NGX_OK) {
+    return otherwise;
+  }
+  const std::string_view text = view(value);
+  std::uint64_t found = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), found);
+  if (error != std::errc{} || end != text.data() + text.size() || found < low || found > high) {
+    throw Refusal{
+        422, "\"" + std::string(argument) + "\" must be a whole number from " + std::to_string(low) + " to " + std::to_string(high) + ".",
+        std::string(argument)};
+  }
+  return found;
+}
+
+RoomConf& ApiCall::room() const {
+  if (RoomConf* found = worker.live().find(name)) {
+    return *found;
+  }
+  throw Refusal{404, "There is no room of that name.", ""};
+}
+
+QueueConf& ApiCall::queue() const {
+  if (QueueConf* found = worker.live().find_queue(name)) {
+    return *found;
+  }
+  throw Refusal{404, "There is no fair queue of that name.", ""};
+}
+
+std::string ApiCall::from() const {
+  const Network network = network_of(r->connection->sockaddr);
+  char text[64] = "a unix socket";
+  const auto& b = network.bytes;
+  if (network.size == 3) {
+    std::snprintf(text, sizeof(text), "%u.%u.%u.0/24", b[0], b[1], b[2]);
+  } else if (network.size == 6) {
+    std::snprintf(text, sizeof(text), "%x:%x:%x::/48", b[0] << 8 | b[1], b[2] << 8 | b[3], b[4] << 8 | b[5]);
+  }
+  return text;
+}
+
+void ApiCall::check_match(std::string_view etag) const {
+  const ngx_table_elt_t* wanted = r->headers_in.if_match;
+  if (wanted != nullptr && view(wanted->value) != "*" && view(wanted->value).find(etag) == std::string_view::npos) {
+    throw Refusal{412, "Somebody has changed this meanwhile: read it again.", ""};
+  }
+}
+
+std::string etag_of(const Json& settings) {
+  const std::string text = settings.dump();
+  char tag[24];
+  std::snprintf(tag, sizeof(tag), "\"%016llx\"",
+                static_cast<unsigned long long>(siphash({0x66616972, 0x77617900}, text.data(), text.size())));
+  return tag;
+}
+
+}  // namespace fairway::ngx

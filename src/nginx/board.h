@@ -1,0 +1,46 @@
+// What the workers share of the operators' changes: the text of all adjustments, twice, so that a writer that dies half-way leaves the
+// one that holds; and the list of changes. Plain data in the zone.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <cstring>
+#include <string_view>
+
+#include "operate/events.h"
+#include "operate/history.h"
+
+namespace fairway::ngx {
+
+struct Board {
+  static constexpr std::size_t kMaxText = 512 * 1024;  // bytes
+
+  std::atomic<std::uint64_t> version;     // 0: nothing was ever changed
+  std::atomic<std::uint64_t> saved;       // the version that is in the state folder
+  std::atomic<std::uint64_t> generation;  // of nginx's configuration: grows with each start and reload
+  std::size_t sizes[2];
+  operate::EventRing events;
+  char texts[2][kMaxText];
+
+  // All of these under the zone's lock.
+  std::string_view text() const noexcept {
+    const std::uint64_t which = version.load(std::memory_order_relaxed) & 1;
+    return {texts[which], sizes[which]};
+  }
+  // False, changing nothing, when somebody else has published after `expected`. At most kMaxText bytes.
+  bool publish(std::uint64_t expected, std::string_view text) noexcept {
+    if (version.load(std::memory_order_relaxed) != expected) {
+      return false;
+    }
+    const std::uint64_t next = expected + 1;
+    std::memcpy(texts[next & 1], text.data(), text.size());
+    sizes[next & 1] = text.size();
+    version.store(next, std::memory_order_release);
+    return true;
+  }
+};
+
+using RoomHistory = operate::History<operate::RoomSample>;
+using QueueHistory = operate::History<operate::QueueSample>;
+
+}  // namespace fairway::ngx

@@ -1,0 +1,162 @@
+#include "nginx/live.h"
+
+#include <algorithm>
+
+#include "nginx/queue_worker.h"
+#include "nginx/room_block.h"
+
+namespace fairway::ngx {
+
+namespace {
+
+std::span<RoomConf*> rooms_of(const MainConf& conf) noexcept {
+  return {static_cast<RoomConf**>(conf.rooms.elts), conf.rooms.nelts};
+}
+
+std::span<QueueConf*> queues_of(const MainConf& conf) noexcept {
+  return {static_cast<QueueConf**>(conf.queues.elts), conf.queues.nelts};
+}
+
+}  // namespace
+
+Live::Live(MainConf& conf, ngx_cycle_t* cycle) : conf_(conf), cycle_(cycle), generation_(board().generation.load()) {
+  for (RoomConf* room : rooms_of(conf)) {
+    rooms_of_file_.push_back(*room);
+    room->row = claim_row(conf.zone, view(room->name));
+    by_index_.push_back(room);
+  }
+  for (const QueueConf* queue : queues_of(conf)) {
+    queues_of_file_.push_back(*queue);
+  }
+  rooms_ = by_index_;
+}
+
+Board& Live::board() const noexcept {
+  return *shared_of(conf_.zone)->board;
+}
+
+void Live::follow() noexcept {
+  if (board().version.load(std::memory_order_acquire) == version_) {
+    return;
+  }
+  try {
+    take_over();
+  } catch (...) {
+    ngx_log_error(NGX_LOG_ERR, cycle_->log, 0, "fairway: no memory to take over changed settings");  // again at the next request
+  }
+}
+
+void Live::take_over() {
+  std::string text;
+  std::uint64_t version = 0;
+  {
+    const Lock lock(conf_.zone);
+    version = board().version.load(std::memory_order_relaxed);
+    text = board().text();
+  }
+  std::string why;
+  auto adjustments = operate::Adjustments::parse(text, why);
+  if (!adjustments) {
+    ngx_log_error(NGX_LOG_ERR, cycle_->log, 0, "fairway: the changed settings were not understood: %s", why.c_str());
+    version_ = version;
+    return;
+  }
+  previous_ = std::exchange(adjustments_, std::move(*adjustments));  // rooms may refer to its texts until they are adjusted
+  adjust_rooms();
+  adjust_queues();
+  version_ = version;
+}
+
+void Live::adjust_rooms() {
+  attach_ = {};
+  rooms_.assign(rooms_of(conf_).begin(), rooms_of(conf_).end());
+  for (const auto& [name, adjustment] : adjustments_.rooms) {
+    if (adjustment.made && find(name) == nullptr) {
+      rooms_.push_back(&made(name));
+    }
+  }
+  for (RoomConf* room : rooms_) {
+    const operate::RoomAdjustment& changed = adjustment(*room);
+    auto settings = file(*room);
+    if (const auto problem = operate::apply(operate::room_fields(), changed.fields, settings)) {
+      settings = file(*room);  // what was published had been checked
+    }
+    settings.settings.mode = changed.mode;
+    static_cast<operate::RoomSettings&>(*room) = settings;
+    for (const operate::Attachment& attachment : changed.attach) {
+      attach_.add(attachment.host, attachment.path, room->index);
+    }
+  }
+}
+
+// A worker of an earlier configuration, which waits for its last requests, leaves the limits to the new ones.
+void Live::adjust_queues() {
+  const bool current = board().generation.load() == generation_;
+  for (QueueConf* queue : queues()) {
+    auto settings = file(*queue);
+    if (operate::apply(operate::queue_fields(), adjustment(*queue), settings) || operate::check_together(settings)) {
+      settings = file(*queue);
+    }
+    static_cast<operate::QueueSettings&>(*queue) = settings;
+    QueueClient* client = QueueWorker::client(*queue);
+    if (client != nullptr && current) {
+      client->follow_limits();
+    }
+  }
+}
+
+RoomConf& Live::made(const std::string& name) {
+  if (const auto found = made_.find(name); found != made_.end()) {
+    return *found->second;
+  }
+  auto* room = make<RoomConf>(cycle_->pool);
+  const ngx_str_t text = copy(cycle_->pool, name);
+  if (room == nullptr || text.data == nullptr) {
+    throw std::bad_alloc();
+  }
+  room->name = text;
+  room->index = by_index_.size();
+  room->row = claim_row(conf_.zone, name);
+  if (room->row == nullptr || derive(cycle_->pool, *room) != conf_ok) {
+    throw std::bad_alloc();
+  }
+  by_index_.push_back(room);
+  made_.emplace(name, room);
+  return *room;
+}
+
+RoomConf* Live::find(std::string_view name) const noexcept {
+  const auto found = std::ranges::find_if(rooms_, [name](const RoomConf* room) { return view(room->name) == name; });
+  return found == rooms_.end() ? nullptr : *found;
+}
+
+std::span<QueueConf* const> Live::queues() const noexcept {
+  return queues_of(conf_);
+}
+
+QueueConf* Live::find_queue(std::string_view name) const noexcept {
+  const auto all = queues();
+  const auto found = std::ranges::find_if(all, [name](const QueueConf* queue) { return view(queue->name) == name; });
+  return found == all.end() ? nullptr : *found;
+}
+
+RoomConf* Live::attached(std::string_view host, std::string_view uri) const noexcept {
+  const auto index = attach_.find(host, uri);
+  return index ? by_index_[*index] : nullptr;
+}
+
+operate::RoomSettings Live::file(const RoomConf& room) const noexcept {
+  return is_made(room) ? operate::RoomSettings{} : rooms_of_file_[room.index];
+}
+
+const operate::RoomAdjustment& Live::adjustment(const RoomConf& room) const noexcept {
+  const auto found = adjustments_.rooms.find(view(room.name));
+  return found == adjustments_.rooms.end() ? unadjusted_room_ : found->second;
+}
+
+const operate::Overrides& Live::adjustment(const QueueConf& queue) const noexcept {
+  const auto found = adjustments_.queues.find(view(queue.name));
+  return found == adjustments_.queues.end() ? unadjusted_queue_ : found->second;
+}
+
+}  // namespace fairway::ngx

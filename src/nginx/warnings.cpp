@@ -1,0 +1,80 @@
+#include "nginx/warnings.h"
+
+#include "nginx/queue_worker.h"
+
+namespace fairway::ngx {
+
+namespace {
+
+bool lately(std::int64_t then, std::int64_t now) noexcept {
+  return then != 0 && now - then < OneAddress::kQuiet;
+}
+
+void about_files(const MainConf& conf, std::vector<Warning>& all) {
+  if (conf.keys_exposed) {
+    all.push_back(
+        {"keys_exposed", "The keys file \"" + std::string(view(conf.keys_file)) + "\" is open to other users: set its mode to 0600."});
+  }
+  if (!conf.keep_state) {
+    all.push_back({"state_not_saved", "The state folder \"" + std::string(view(conf.state)) +
+                                          "\" cannot be used: changes and what the rooms remember are lost with nginx."});
+  }
+}
+
+void about_rooms(Worker& worker, std::vector<Warning>& all) {
+  for (const RoomConf* room : worker.live().rooms()) {
+    const std::string name(view(room->name));
+    const bool attached = !worker.live().adjustment(*room).attach.empty();
+    if (!room->attached && !attached) {
+      all.push_back({"room_unattached",
+                     "Room " + name + " is attached to nothing: no location of nginx.conf uses it, and no host is attached to it."});
+    } else if (!room->attached && !worker.conf().any_auto) {
+      all.push_back(
+          {"room_unattached", "Room " + name + " is attached to hosts, but no location of nginx.conf has \"waiting_room auto\"."});
+    }
+    if (lately(room->row->held_post.load(std::memory_order_relaxed), ngx_time())) {
+      all.push_back({"post_held", "Room " + name +
+                                      " has held a POST from another site or from a program in the last hour: such paths (bank returns, "
+                                      "notifications) belong under \"waiting_room off\"."});
+    }
+    if (lately(room->row->poll_flood.load(std::memory_order_relaxed), ngx_time())) {
+      all.push_back(
+          {"poll_flood",
+           "Room " + name +
+               " has refused more than 100 status checks within a second in the last hour: somebody asks far more often than told."});
+    }
+  }
+}
+
+void about_queues(Worker& worker, std::vector<Warning>& all) {
+  const auto now = static_cast<std::int64_t>(ngx_current_msec / 1'000) + 1;  // OneAddress counts so
+  for (const QueueConf* queue : worker.live().queues()) {
+    const std::string name(view(queue->name));
+    const QueueClient* client = QueueWorker::client(*queue);
+    if (client != nullptr && lately(client->shared().one_address.warned.load(std::memory_order_relaxed), now)) {
+      all.push_back(
+          {"one_address", "Nearly all requests to fair queue " + name + " come from one address: is \"set_real_ip_from\" missing?"});
+    }
+    if (!queue->attached) {
+      all.push_back({"queue_unused", "Fair queue " + name + " is used by no location."});
+    } else if (!queue->has_upstream) {
+      all.push_back(
+          {"queue_without_upstream", "Fair queue " + name + " is used by locations without an upstream only: it has nothing to share."});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Warning> warnings_of(Worker& worker) {
+  std::vector<Warning> all;
+  about_files(worker.conf(), all);
+  about_rooms(worker, all);
+  about_queues(worker, all);
+  if (lately(worker.shared().one_address.warned.load(std::memory_order_relaxed), static_cast<std::int64_t>(ngx_current_msec / 1'000) + 1)) {
+    all.push_back({"one_address", "Nearly all requests come from one address: is \"set_real_ip_from\" missing?"});
+  }
+  return all;
+}
+
+}  // namespace fairway::ngx

@@ -1,0 +1,92 @@
+// What operators ask of a worker: sessions ended, rooms forgotten, and the counts of each second for their charts.
+#include <ctime>
+
+#include "core/room_state.h"
+#include "nginx/queue_worker.h"
+#include "nginx/worker.h"
+
+namespace fairway::ngx {
+
+bool Worker::evict(const RoomConf& room, const Sid& sid, bool line) noexcept {
+  room::Operation operation;
+  operation.kind = room::Kind::evict;
+  operation.sid = sid;
+  room::Answer answer;
+  const room::Summary before = call(room, {&operation, 1}, {&answer, 1});
+  bool ended = answer.state == room::State::released;
+  if (!ended && line) {
+    operation.kind = room::Kind::release;
+    const room::Summary after = call(room, {&operation, 1}, {&answer, 1});
+    ended = after.version > before.version + 1;  // a call counts one, whoever it ends one more
+  }
+  if (ended) {
+    end_session(room, sid);
+  }
+  return ended;
+}
+
+room::CutStatus Worker::cut(const RoomConf& room, const room::Cut& cut) noexcept {
+  RoomRow& row = *room.row;
+  const Lock lock(zone_);
+  room::Summary summary;
+  const room::CutStatus status = shared().store->cut(view(room.name), wall_clock_us(), room.settings, row.memory(), cut, summary, ngx_pid);
+  note(room, summary);
+  if (status.id != 0) {
+    operate::CutEntry entry;
+    entry.at = summary.now / 1'000'000;
+    entry.number = cut.line ? summary.last_number : 0;
+    entry.until = entry.at + room::token_life(room.settings) / 1'000'000 + 1;
+    entry.network = cut.network;
+    row.cuts.add(entry);
+    shared().cuts_made.fetch_add(1);
+  }
+  return status;
+}
+
+room::CutStatus Worker::go_on(const RoomConf& room, std::uint64_t id) noexcept {
+  const Lock lock(zone_);
+  room::Summary summary;
+  const room::CutStatus status =
+      shared().store->go_on(view(room.name), wall_clock_us(), room.settings, room.row->memory(), id, summary, ngx_pid);
+  note(room, summary);
+  return status;
+}
+
+bool Worker::is_cut(const RoomConf& room, const Token& token, const Network& network) noexcept {
+  const operate::CutList& cuts = room.row->cuts;
+  const bool is_pass = token.kind == TokenKind::pass;
+  if (cuts.latest() == 0 || (is_pass && token.admitted >= cuts.latest())) {
+    return false;
+  }
+  const Lock lock(zone_);
+  return is_pass ? cuts.hits_pass(token.admitted, network, ngx_time()) : cuts.hits_ticket(token.number, network, ngx_time());
+}
+
+bool Worker::forget(const RoomConf& room) noexcept {
+  const Lock lock(zone_);
+  room.row->remember({});
+  room.row->summary = {};
+  room.row->rate = {};
+  return shared().store->remove(view(room.name), ngx_pid);
+}
+
+void Worker::record_history() noexcept {
+  const std::int64_t now = ngx_time();
+  const std::int64_t last = shared().last_recorded.exchange(now);
+  const std::int64_t first = std::max(last + 1, now - 4);  // a busy worker may come late: what it finds held for the seconds missed, too
+  for (const RoomConf* room : live_.rooms()) {
+    const Lock lock(zone_);
+    const room::Summary& summary = room->row->summary;
+    RoomHistory& history = shared().histories[room->row - shared().rooms];
+    for (std::int64_t second = first; second <= now; ++second) {
+      history.record(second, {summary.waiting, summary.inside, static_cast<std::uint32_t>(summary.admitted_total)});
+    }
+  }
+  for (const QueueConf* queue : live_.queues()) {
+    if (QueueClient* client = QueueWorker::client(*queue)) {
+      client->record(first, now);
+    }
+  }
+}
+
+}  // namespace fairway::ngx

@@ -1,0 +1,121 @@
+#include "operate/adjustments.h"
+
+#include <nlohmann/json.hpp>
+
+#include "operate/attach.h"
+#include "operate/values.h"
+
+namespace fairway::operate {
+
+namespace {
+
+using nlohmann::json;
+using nlohmann::ordered_json;
+
+constexpr int kFormat = 1;
+
+ordered_json fields_json(const Overrides& overrides) {
+  ordered_json all = ordered_json::object();
+  for (const auto& [name, override] : overrides) {
+    all[name] = {{"value", override.value}, {"file", override.file}};
+  }
+  return all;
+}
+
+Overrides fields_of(const json& all) {
+  Overrides overrides;
+  for (const auto& [name, entry] : all.items()) {
+    overrides[name] = {entry.at("value").get<std::string>(), entry.at("file").get<std::string>()};
+  }
+  return overrides;
+}
+
+ordered_json room_json(const RoomAdjustment& room) {
+  ordered_json attach = ordered_json::array();
+  for (const Attachment& attachment : room.attach) {
+    attach.push_back({{"host", attachment.host}, {"path", attachment.path}});
+  }
+  return {{"made", room.made}, {"mode", mode_name(room.mode)}, {"fields", fields_json(room.fields)}, {"attach", attach}};
+}
+
+RoomAdjustment room_of(const json& entry) {
+  RoomAdjustment room;
+  room.made = entry.at("made").get<bool>();
+  const auto mode = parse_mode(entry.at("mode").get<std::string>());
+  if (!mode) {
+    throw std::invalid_argument("a mode is none of normal, hold, open, closed");
+  }
+  room.mode = *mode;
+  room.fields = fields_of(entry.at("fields"));
+  for (const json& attachment : entry.at("attach")) {
+    room.attach.push_back({attachment.at("host").get<std::string>(), attachment.at("path").get<std::string>()});
+    if (!is_host(room.attach.back().host) || !is_path(room.attach.back().path)) {
+      throw std::invalid_argument("a host or path is not of its form");
+    }
+  }
+  return room;
+}
+
+void refuse_name(const std::string& name) {
+  if (!is_room_name(name)) {
+    throw std::invalid_argument("a name is not of its form");
+  }
+}
+
+}  // namespace
+
+std::string Adjustments::text() const {
+  ordered_json all = {{"version", kFormat}, {"rooms", ordered_json::object()}, {"queues", ordered_json::object()}};
+  for (const auto& [name, room] : rooms) {
+    all["rooms"][name] = room_json(room);
+  }
+  for (const auto& [name, overrides] : queues) {
+    all["queues"][name] = fields_json(overrides);
+  }
+  return all.dump(1) + "\n";
+}
+
+std::optional<Adjustments> Adjustments::parse(std::string_view text, std::string& why) {
+  try {
+    const json all = json::parse(text);
+    if (all.at("version").get<int>() != kFormat) {
+      why = "it is of another version";
+      return std::nullopt;
+    }
+    Adjustments found;
+    for (const auto& [name, entry] : all.at("rooms").items()) {
+      refuse_name(name);
+      found.rooms[name] = room_of(entry);
+    }
+    for (const auto& [name, entry] : all.at("queues").items()) {
+      refuse_name(name);
+      found.queues[name] = fields_of(entry);
+    }
+    return found;
+  } catch (const json::parse_error& error) {
+    why = "it is no JSON (byte " + std::to_string(error.byte) + ")";
+  } catch (const json::exception&) {
+    why = "something is missing or of the wrong type";
+  } catch (const std::invalid_argument& error) {
+    why = error.what();
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string_view> words_of(Form form, std::size_t at_most, std::string_view value) {
+  if (form == Form::note || at_most == 1) {
+    return {value};
+  }
+  std::vector<std::string_view> words;
+  while (words.size() <= at_most) {
+    value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+    if (value.empty()) {
+      break;
+    }
+    words.push_back(value.substr(0, value.find(' ')));
+    value.remove_prefix(words.back().size());
+  }
+  return words;
+}
+
+}  // namespace fairway::operate

@@ -1,0 +1,107 @@
+// What operators have changed while the gateway runs: values in place of the file's, modes, rooms of their own and where those are
+// attached. One text holds all of it: in shared memory for the workers, in the state folder for the next start.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "operate/field.h"
+#include "operate/queue_settings.h"
+#include "operate/room_settings.h"
+
+namespace fairway::operate {
+
+struct Override {
+  std::string value;  // as it was written; several values with a blank between
+  std::string file;   // what the file said then: when it says something else, the file wins
+
+  bool operator==(const Override&) const = default;
+};
+using Overrides = std::map<std::string, Override, std::less<>>;  // by field
+
+// Where a room is asked when a location leaves the choice to the console.
+struct Attachment {
+  std::string host;  // as nginx normalises it: lower case, no port
+  std::string path;  // normalised, "/" for all
+
+  auto operator<=>(const Attachment&) const = default;
+};
+
+struct RoomAdjustment {
+  bool made = false;  // by the console; else nginx.conf defines it
+  room::Mode mode = room::Mode::normal;
+  Overrides fields;
+  std::vector<Attachment> attach;
+
+  bool operator==(const RoomAdjustment&) const = default;
+  bool says_nothing() const noexcept { return !made && mode == room::Mode::normal && fields.empty() && attach.empty(); }
+};
+
+struct Adjustments {
+  std::map<std::string, RoomAdjustment, std::less<>> rooms;
+  std::map<std::string, Overrides, std::less<>> queues;
+
+  bool operator==(const Adjustments&) const = default;
+  std::string text() const;  // JSON
+  // nullopt, and why, when the text is not of that form. Values are not checked here.
+  static std::optional<Adjustments> parse(std::string_view text, std::string& why);
+};
+
+// The value's words: one for free text, else what blanks separate (at most `at_most` + 1 of them).
+std::vector<std::string_view> words_of(Form form, std::size_t at_most, std::string_view value);
+
+// The field of that name; nullptr when there is none.
+template <class Conf>
+const Field<Conf>* find_field(std::span<const Field<Conf>> fields, std::string_view name) noexcept {
+  for (const Field<Conf>& field : fields) {
+    if (field.name == name) {
+      return &field;
+    }
+  }
+  return nullptr;
+}
+
+// Sets one field; what is allowed when the value is not. Texts in `conf` are those of `value` afterwards.
+template <class Conf>
+std::optional<Problem> set(const Field<Conf>& field, std::string_view value, Conf& conf) {
+  const auto words = words_of(field.form, field.at_most, value);
+  if (words.size() < field.at_least || words.size() > field.at_most || !field.set(conf, words)) {
+    return Problem{std::string(field.name), "\"" + std::string(field.name) + "\" must be " + field.allowed};
+  }
+  return std::nullopt;
+}
+
+// Puts the overrides over `conf`, which holds the file's values before. The first problem stops it.
+template <class Conf>
+std::optional<Problem> apply(std::span<const Field<Conf>> fields, const Overrides& overrides, Conf& conf) {
+  for (const auto& [name, override] : overrides) {
+    const Field<Conf>* field = find_field(fields, name);
+    if (field == nullptr) {
+      return Problem{name, "there is no setting \"" + name + "\""};
+    }
+    if (auto problem = set(*field, override.value, conf)) {
+      return problem;
+    }
+  }
+  return std::nullopt;
+}
+
+// Takes away the overrides of fields for which the file says something else than when they were made, and tells their names.
+template <class Conf>
+std::vector<std::string> settle(std::span<const Field<Conf>> fields, const Conf& file, Overrides& overrides) {
+  std::vector<std::string> gone;
+  std::erase_if(overrides, [&](const auto& entry) {
+    const Field<Conf>* field = find_field(fields, entry.first);
+    const bool changed = field == nullptr || field->get(file) != entry.second.file;
+    if (changed) {
+      gone.push_back(entry.first);
+    }
+    return changed;
+  });
+  return gone;
+}
+
+}  // namespace fairway::operate

@@ -40,6 +40,8 @@ class Worker {
   // The operator ends many: they are refused at once, and counted in bounded steps. See MemoryStore.
   room::CutStatus cut(const RoomConf& room, const room::Cut& cut) noexcept;
   room::CutStatus go_on(const RoomConf& room, std::uint64_t id) noexcept;
+  // Notes the next sessions that the store ended after `since`, for the case that it loses its memory; true when there are no more.
+  bool note_ended(const RoomConf& room, std::uint64_t& since) noexcept;
   // Whether a cut ended the token's session; `network`: where it is shown from.
   bool is_cut(const RoomConf& room, const Token& token, const Network& network) noexcept;
   // Forgets a room that is gone, in bounded steps; true when nothing of it is left.

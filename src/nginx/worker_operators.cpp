@@ -52,6 +52,20 @@ room::CutStatus Worker::go_on(const RoomConf& room, std::uint64_t id) noexcept {
   return status;
 }
 
+bool Worker::note_ended(const RoomConf& room, std::uint64_t& since) noexcept {
+  std::array<room::Ended, 256> ended;
+  room::Changes changes{ended, {}};
+  const std::int64_t now = ngx_time();
+  const std::int64_t until = now + room::token_life(room.settings) / 1'000'000 + 1;
+  const Lock lock(zone_);
+  note(room, shared().store->stats(view(room.name), wall_clock_us(), room.settings, room.row->memory(), since, changes, ngx_pid));
+  for (const room::Ended& one : std::span(ended).first(changes.ended_count)) {
+    shared().ended->add(one.sid, until, now);
+    since = one.version;
+  }
+  return !changes.more;
+}
+
 bool Worker::is_cut(const RoomConf& room, const Token& token, const Network& network) noexcept {
   const operate::CutList& cuts = room.row->cuts;
   const bool is_pass = token.kind == TokenKind::pass;

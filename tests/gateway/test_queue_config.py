@@ -133,8 +133,13 @@ def test_queue_name_is_refused(make_gateway, name):
 
 @pytest.mark.parametrize("name", ["a", "-", "0", "a" * 32])
 def test_queue_name_is_taken(make_gateway, name):
-    http = f"fair_queue {name} {{ concurrency 1; }} server {{ listen @LISTEN@; fair_queue {name}; }}"
+    http = f"fair_queue {name} {{ concurrency 1; }} server {{ listen @LISTEN@; location / {{ fair_queue {name}; proxy_pass http://127.0.0.1:1; }} }}"
     assert warnings(make_gateway, http) == []
+
+
+def test_a_queue_without_upstream_is_a_warning(make_gateway):
+    http = "fair_queue app { concurrency 1; } server { listen @LISTEN@; fair_queue app; location /files { root /; } }"
+    assert ["is used by locations without an upstream only" in line for line in warnings(make_gateway, http)] == [True]
 
 
 def test_queue_is_defined_once(make_gateway):

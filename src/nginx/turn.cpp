@@ -9,6 +9,7 @@
 #include "nginx/queue_dry_run.h"
 #include "nginx/queue_worker.h"
 #include "nginx/reported_cost.h"
+#include "nginx/worker.h"
 
 namespace fairway::ngx {
 
@@ -338,6 +339,7 @@ ngx_int_t precontent_handler(ngx_http_request_t* r) noexcept {
   if (conf->queue == nullptr || r != r->main || r->content_handler == nullptr || r->err_status != 0) {
     return NGX_DECLINED;  // no content handler: a static file; err_status: an error page
   }
+  Worker::follow();
   QueueClient* client = QueueWorker::client(*conf->queue);
   Turn* turn = get_turn(r);
   if (client == nullptr || turn == nullptr) {

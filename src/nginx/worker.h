@@ -15,6 +15,12 @@ class Worker {
  public:
   // One per process; nullptr before start() and in processes without rooms.
   static Worker* get() noexcept { return instance_; }
+  // Takes over what operators have changed; a load when nothing has.
+  static void follow() noexcept {
+    if (instance_ != nullptr) {
+      instance_->live_.follow();
+    }
+  }
   static ngx_int_t start(ngx_cycle_t* cycle) noexcept;
   static void stop() noexcept;
 

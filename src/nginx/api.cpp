@@ -1,9 +1,6 @@
 #include "nginx/api.h"
 
-#include <charconv>
-#include <cstdio>
-
-#include "nginx/address.h"
+#include "nginx/api_answer.h"
 
 namespace fairway::ngx {
 
@@ -86,128 +83,6 @@ std::string_view path_below(ngx_http_request_t* r) noexcept {
     path.remove_prefix(1);
   }
   return path.starts_with("api/") ? path.substr(4) : std::string_view{};
-}
-
-std::string_view title_of(ngx_uint_t status) noexcept {
-  switch (status) {
-    case 400:
-      return "Bad Request";
-    case 403:
-      return "Forbidden";
-    case 404:
-      return "Not Found";
-    case 405:
-      return "Method Not Allowed";
-    case 409:
-      return "Conflict";
-    case 411:
-      return "Length Required";
-    case 412:
-      return "Precondition Failed";
-    case 413:
-      return "Content Too Large";
-    case 415:
-      return "Unsupported Media Type";
-    case 422:
-      return "Unprocessable Content";
-    default:
-      return "Internal Server Error";
-  }
-}
-
-ngx_int_t send(ngx_http_request_t* r, Visit& visit, Body body, std::string_view text) noexcept {
-  const ngx_str_t copied = copy(r->pool, text);
-  if (copied.data == nullptr) {
-    return NGX_HTTP_INTERNAL_SERVER_ERROR;
-  }
-  body.text = view(copied);
-  return send_body(r, visit, body);
-}
-
-// RFC 9457.
-ngx_int_t send_problem(ngx_http_request_t* r, Visit& visit, const Refusal& refusal, std::string_view allow = {}) {
-  Json problem = {{"type", "about:blank"}, {"title", title_of(refusal.status)}, {"status", refusal.status}, {"detail", refusal.detail}};
-  if (!refusal.field.empty()) {
-    problem["field"] = refusal.field;
-  }
-  Body body;
-  body.status = refusal.status;
-  body.form = Form::problem;
-  body.allow = view(copy(r->pool, allow));
-  return send(r, visit, body, problem.dump() + "\n");
-}
-
-ngx_int_t send_answer(ngx_http_request_t* r, Visit& visit, const ApiAnswer& answer) {
-  if (answer.status == NGX_HTTP_NO_CONTENT) {
-    return send_empty(r, visit, answer.status);
-  }
-  Body body;
-  body.status = answer.status;
-  body.form = Form::json;
-  body.etag = view(copy(r->pool, answer.etag));
-  body.location = view(copy(r->pool, answer.location));
-  return send(r, visit, body, answer.text.empty() ? answer.json.dump() + "\n" : answer.text);
-}
-
-// Runs `function`, which may throw, and sends what it refuses.
-template <class Function>
-ngx_int_t guarded(ngx_http_request_t* r, Visit& visit, Function function) noexcept {
-  try {
-    try {
-      return function();
-    } catch (const Refusal& refusal) {
-      return send_problem(r, visit, refusal);
-    }
-  } catch (...) {
-    return NGX_HTTP_INTERNAL_SERVER_ERROR;
-  }
-}
-
-// An answer that takes several turns of the event loop, so that visitors are served in between.
-struct Later {
-  ngx_http_request_t* r;
-  Visit& visit;
-  ApiAnswer answer;
-  ngx_event_t event{};
-
-  ~Later() { unpost(&event); }
-  Later(ngx_http_request_t* request, Visit& its_visit, ApiAnswer its_answer)
-      : r(request), visit(its_visit), answer(std::move(its_answer)) {}
-  Later(const Later&) = delete;
-  Later& operator=(const Later&) = delete;
-};
-
-void go_on(ngx_event_t* event) noexcept {
-  auto& later = *static_cast<Later*>(event->data);
-  ngx_http_request_t* r = later.r;
-  ngx_connection_t* connection = r->connection;
-  ngx_http_set_log_request(connection->log, r);
-  bool done = false;
-  const ngx_int_t rc = guarded(r, later.visit, [&] {
-    const std::uint64_t until = steady_clock_ms() + kSlice;
-    while (!done && steady_clock_ms() <= until) {
-      done = later.answer.go_on(later.answer);
-    }
-    return done ? send_answer(r, later.visit, later.answer) : NGX_AGAIN;
-  });
-  if (rc == NGX_AGAIN && !done) {
-    ngx_post_event(event, &ngx_posted_next_events);
-    return;
-  }
-  ngx_http_finalize_request(r, rc);
-  ngx_http_run_posted_requests(connection);
-}
-
-ngx_int_t begin_later(ngx_http_request_t* r, Visit& visit, ApiAnswer answer) {
-  auto* later = make_owned<Later>(r->pool, r, visit, std::move(answer));
-  if (later == nullptr) {
-    return NGX_HTTP_INTERNAL_SERVER_ERROR;
-  }
-  later->event.handler = go_on;
-  later->event.data = later;
-  later->event.log = r->connection->log;
-  post(&later->event);
-  return NGX_DONE;
 }
 
 // NGX_DONE: the answer comes later, and takes the request's count with it.
@@ -330,63 +205,6 @@ ngx_int_t api_handler(ngx_http_request_t* r) noexcept {
     return NGX_HTTP_INTERNAL_SERVER_ERROR;
   }
   return guarded(r, *visit, [&] { return answer(r, *visit, *worker); });
-}
-
-std::uint64_t ApiCall::number(std::string_view argument, std::uint64_t low, std::uint64_t high, std::uint64_t otherwise) const {
-  ngx_str_t value;
-  if (ngx_http_arg(r, reinterpret_cast<u_char*>(const_cast<char*>(argument.data())), argument.size(), &value) != NGX_OK) {
-    return otherwise;
-  }
-  const std::string_view text = view(value);
-  std::uint64_t found = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), found);
-  if (error != std::errc{} || end != text.data() + text.size() || found < low || found > high) {
-    throw Refusal{
-        422, "\"" + std::string(argument) + "\" must be a whole number from " + std::to_string(low) + " to " + std::to_string(high) + ".",
-        std::string(argument)};
-  }
-  return found;
-}
-
-RoomConf& ApiCall::room() const {
-  if (RoomConf* found = worker.live().find(name)) {
-    return *found;
-  }
-  throw Refusal{404, "There is no room of that name.", ""};
-}
-
-QueueConf& ApiCall::queue() const {
-  if (QueueConf* found = worker.live().find_queue(name)) {
-    return *found;
-  }
-  throw Refusal{404, "There is no fair queue of that name.", ""};
-}
-
-std::string ApiCall::from() const {
-  const Network network = network_of(r->connection->sockaddr);
-  char text[64] = "a unix socket";
-  const auto& b = network.bytes;
-  if (network.size == 3) {
-    std::snprintf(text, sizeof(text), "%u.%u.%u.0/24", b[0], b[1], b[2]);
-  } else if (network.size == 6) {
-    std::snprintf(text, sizeof(text), "%x:%x:%x::/48", b[0] << 8 | b[1], b[2] << 8 | b[3], b[4] << 8 | b[5]);
-  }
-  return text;
-}
-
-void ApiCall::check_match(std::string_view etag) const {
-  const ngx_table_elt_t* wanted = r->headers_in.if_match;
-  if (wanted != nullptr && view(wanted->value) != "*" && view(wanted->value).find(etag) == std::string_view::npos) {
-    throw Refusal{412, "Somebody has changed this meanwhile: read it again.", ""};
-  }
-}
-
-std::string etag_of(const Json& settings) {
-  const std::string text = settings.dump();
-  char tag[24];
-  std::snprintf(tag, sizeof(tag), "\"%016llx\"",
-                static_cast<unsigned long long>(siphash({0x66616972, 0x77617900}, text.data(), text.size())));
-  return tag;
 }
 
 }  // namespace fairway::ngx

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/console_config.h"
 #include "cli/nginx_quote.h"
 #include "cli/store_option.h"
 
@@ -196,13 +197,14 @@ std::string proxy_section(const RunSettings& settings) {
   return text;
 }
 
-std::string server_section(const RunSettings& settings) {
+std::string server_section(const RunSettings& settings, const Machine& machine) {
   std::string text = "    server {\n";
   for (const Listen& socket : settings.listen.sockets()) text += directive(2, "listen", socket.authority() + " default_server");
   text += "        client_max_body_size 0;  # the application sets the limit\n";
-  if (settings.capacity) text += directive(2, "waiting_room", kRoom);
+  text += settings.capacity ? directive(2, "waiting_room", kRoom)
+                            : "        waiting_room auto;  # none, unless the console makes one and attaches it\n";
   if (settings.concurrency) text += directive(2, "fair_queue", kQueue);
-  // The console's location, guarded by settings.console_allow and settings.console_password_file, goes here once the module serves one.
+  text += "\n" + console_location(settings, machine);
   return text + "\n        location / {\n" + proxy_section(settings) + "        }\n    }\n";
 }
 
@@ -212,7 +214,8 @@ std::string nginx_config(const RunSettings& settings, const Machine& machine, Se
   std::string text = main_section(settings, machine) + "\nhttp {\n    server_tokens off;\n\n";
   text += store_section(settings, machine, secrets) + rules_section(settings) + real_ip_section(settings.proxy);
   text += log_section(settings, machine) + temp_section(settings, machine);
-  text += upstream_section(settings.upstream) + forwarded_maps(settings.proxy) + server_section(settings);
+  text +=
+      console_rules(settings) + upstream_section(settings.upstream) + forwarded_maps(settings.proxy) + server_section(settings, machine);
   return text + "}\n";
 }
 

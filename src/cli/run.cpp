@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <iostream>
 
+#include "cli/console_config.h"
 #include "cli/failure.h"
 #include "cli/files.h"
 #include "cli/locate.h"
@@ -34,12 +36,15 @@ int print_config(const RunSettings& settings) {
   return std::cout ? 0 : 1;
 }
 
-// The console is a page of its own with a later step; until it is there, its flags are only checked.
-void check_console(const RunSettings& settings) {
-  if (settings.console_password_file.empty()) return;
-  if (read_file(settings.console_password_file).find_first_not_of(" \t\r\n") == std::string::npos) {
-    throw RunError("there is no password in " + settings.console_password_file);
+// The first line of the file; empty without one.
+std::string read_password(const RunSettings& settings) {
+  if (settings.console_password_file.empty()) return "";
+  std::string text = read_file(settings.console_password_file);
+  text.resize(std::min(text.find_first_of("\r\n"), text.size()));
+  if (text.find_first_not_of(" \t") == std::string::npos) {
+    throw RunError("there is no password in the first line of " + settings.console_password_file);
   }
+  return text;
 }
 
 // nginx opens its access log by name. Standard output cannot always be opened again: not a socket (systemd's journal), not another
@@ -74,12 +79,13 @@ std::string summary(const RunSettings& settings) {
 int run_command(const RunSettings& settings) {
   if (settings.print_config) return print_config(settings);
   hold_signals();
-  check_console(settings);
+  const std::string password = read_password(settings);
   const std::string nginx = find_nginx();
   Machine machine = look_around();
   machine.module = find_module();
   check_listen(settings.listen);
   const StateFolder folder(settings, machine);
+  if (!settings.console_allow.empty()) folder.give_password(password_line(password), machine);
   choose_access_log(settings, machine);
   warn_of_upstream(settings);
   replace_private_file(settings.config_path(), nginx_config(settings, machine, Secrets::written));

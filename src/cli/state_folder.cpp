@@ -56,7 +56,7 @@ int take_lock(const std::string& state) {
 
 }  // namespace
 
-StateFolder::StateFolder(const RunSettings& settings, const Machine& machine) {
+StateFolder::StateFolder(const RunSettings& settings, const Machine& machine) : work_(settings.work_path()) {
   std::error_code ignored;
   if (!std::filesystem::exists(settings.state, ignored)) make_folders(settings.state, 0700);
   check_safe(settings.state);
@@ -69,6 +69,13 @@ StateFolder::StateFolder(const RunSettings& settings, const Machine& machine) {
   make_folders(settings.work_path() + "/room", 0700);
   give_to_workers(settings.work_path() + "/room", machine);
   if (!std::filesystem::exists(settings.keys_path(), ignored)) create_private_file(settings.keys_path(), new_keys_text());
+}
+
+void StateFolder::give_password(const std::string& line, const Machine& machine) const {
+  const std::string path = work_ + "/console";
+  unlink(path.c_str());  // one of an earlier run may belong to other workers
+  create_private_file(path, line + "\n");
+  give_to_workers(path, machine);
 }
 
 StateFolder::~StateFolder() {

@@ -205,7 +205,8 @@ ApiAnswer put_room(ApiCall& call) {
   ApiAnswer answer = answer_of(call.worker, room);
   if (created) {
     answer.status = NGX_HTTP_CREATED;
-    answer.location = view(call.r->uri);
+    const std::string_view asked = view(call.r->unparsed_uri);  // the site may have rewritten it
+    answer.location = asked.substr(0, asked.find('?'));
   }
   return answer;
 }

@@ -1,7 +1,9 @@
 // $waiting_room_* and $fair_queue_*: for log_format and headers. "-" where no room or queue was asked.
+#include <algorithm>
 #include <charconv>
 #include <cinttypes>
 #include <cstdio>
+#include <span>
 
 #include "nginx/queue_dry_run.h"
 #include "nginx/turn.h"
@@ -105,6 +107,41 @@ ngx_int_t queue_inner(ngx_http_request_t* r, ngx_http_variable_value_t* value, u
   return set_text(r, value, {text, 16});
 }
 
+// A Host, with or without a port, that is this machine's own name for itself.
+bool is_own_name(std::string_view host) noexcept {
+  static constexpr std::string_view kNames[] = {"localhost", "127.0.0.1", "[::1]"};
+  return std::ranges::any_of(kNames, [host](std::string_view name) {
+    if (host.size() < name.size() || ngx_strncasecmp(str(host).data, str(name).data, name.size()) != 0) {
+      return false;
+    }
+    const std::string_view port = host.substr(name.size());
+    return port.empty() || (port.front() == ':' && port.find_first_not_of("0123456789", 1) == std::string_view::npos);
+  });
+}
+
+// Headers by which proxies tell of the client.
+bool is_proxys(std::string_view name) noexcept {
+  static constexpr std::string_view kNames[] = {"forwarded", "x-real-ip",      "x-client-ip",      "x-cluster-client-ip",
+                                                "client-ip", "true-client-ip", "cf-connecting-ip", "fastly-client-ip"};
+  return name.starts_with("x-forwarded-") || std::ranges::find(kNames, name) != std::end(kNames);
+}
+
+// 1 when the Host is a name of this machine and no proxy has left its mark; what comes through a tunnel or a rebound name has neither.
+ngx_int_t direct(ngx_http_request_t* r, ngx_http_variable_value_t* value, uintptr_t) noexcept {
+  // nginx in front, left at its defaults, sets Host to the address it connects to, sends no other header, and speaks HTTP/1.0
+  bool good = r->headers_in.host != nullptr && is_own_name(view(r->headers_in.server)) && r->http_version >= NGX_HTTP_VERSION_11;
+  for (const ngx_list_part_t* part = &r->headers_in.headers.part; part != nullptr; part = part->next) {
+    for (const ngx_table_elt_t& header : std::span(static_cast<const ngx_table_elt_t*>(part->elts), part->nelts)) {
+      const std::string_view name(reinterpret_cast<const char*>(header.lowcase_key), header.lowcase_key == nullptr ? 0 : header.key.len);
+      if (name == "host") {
+        good = good && is_own_name(view(header.value));
+      }
+      good = good && !is_proxys(name);
+    }
+  }
+  return set_text(r, value, good ? "1" : "0");
+}
+
 struct Definition {
   std::string_view name;
   ngx_http_get_variable_pt get;
@@ -115,6 +152,7 @@ constexpr Definition kVariables[] = {
     {"waiting_room_name", name},
     {"waiting_room_rank", rank},
     {"waiting_room_session", session},
+    {"fairway_direct", direct},
     {"fair_queue_status", queue_status},
     {"fair_queue_wait", queue_time<&Turn::waited, true>},
     {"fair_queue_cost_ns", queue_time<&Turn::cost, false>},

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "cli/console_config.h"
 #include "cli/failure.h"
 #include "cli/nginx_config.h"
 #include "cli/nginx_quote.h"
@@ -76,12 +77,43 @@ TEST(NginxConfig, HasNoRoomAndNoQueueUnlessAsked) {
   EXPECT_FALSE(contains(config, "waiting_room site"));
   EXPECT_FALSE(contains(config, "fair_queue"));
   EXPECT_FALSE(contains(config, "set_real_ip_from"));
-  EXPECT_FALSE(contains(config, "fairway_api"));
   EXPECT_TRUE(contains(config, "proxy_set_header X-Forwarded-For $remote_addr;"));
   EXPECT_TRUE(contains(config, "proxy_set_header X-Forwarded-Proto $scheme;"));
   EXPECT_TRUE(contains(config, "listen 127.0.0.1:8080 default_server;"));
   EXPECT_TRUE(contains(config, "client_max_body_size 0;"));
   EXPECT_TRUE(contains(config, "fairway_keys /var/lib/example/keys;"));
+}
+
+TEST(NginxConfig, KeepsTheConsoleForThisMachine) {
+  const std::string config = config_of(example());
+  EXPECT_TRUE(contains(config, "    map \"$fairway_from_here$fairway_direct$http_x_forwarded_for\" $fairway_operator {\n"));
+  EXPECT_TRUE(contains(config, "        if ($fairway_operator) {\n            rewrite ^/fairway/(.*)$ /.fairway-console/$1 last;"));
+  EXPECT_TRUE(contains(config, "        location /.fairway-console/ {\n            internal;\n            fairway_api;\n        }\n"));
+  EXPECT_TRUE(contains(config, "        waiting_room auto;"));
+  EXPECT_FALSE(contains(config, "auth_basic"));
+  EXPECT_FALSE(contains(config, "$fairway_from_office"));
+}
+
+TEST(NginxConfig, AsksOthersForAPassword) {
+  RunSettings settings = example();
+  settings.console_allow = {"10.0.0.0/8", "2001:db8::/32"};
+  settings.proxy.header = "CF-Connecting-IP";
+  Machine machine;
+  EXPECT_TRUE(contains(config_of(settings, machine), "auth_basic_user_file /var/lib/example/work/console;\n"));
+  machine.worker_user = "www-data";
+  const std::string config = config_of(settings, machine);
+  EXPECT_TRUE(contains(config, "auth_basic $fairway_realm;\n            auth_basic_user_file /proc/self/cwd/console;\n"));
+  EXPECT_TRUE(contains(config, "        10.0.0.0/8 1;\n        2001:db8::/32 1;\n"));
+  EXPECT_TRUE(contains(config, "$fairway_direct$http_cf_connecting_ip\""));
+  EXPECT_TRUE(contains(config, "        if ($fairway_console) {\n"));
+}
+
+TEST(ConsolePassword, IsSaltedAndHashed) {
+  const std::string line = password_line("hunter2");
+  EXPECT_EQ(line.rfind("operator:{SSHA}", 0), 0U);
+  EXPECT_EQ(line.size(), 15U + 40U);
+  EXPECT_NE(line, password_line("hunter2"));
+  EXPECT_FALSE(contains(line, "hunter2"));
 }
 
 TEST(NginxConfig, WritesTheRoom) {

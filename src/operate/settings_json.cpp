@@ -43,7 +43,8 @@ std::optional<Problem> take_one(const Json& value, std::vector<Attachment>& all)
 
 std::optional<std::string> text_of(Form form, const Json& value) {
   if (form == Form::number) {
-    return value.is_number_unsigned() ? std::optional(std::to_string(value.get<std::uint64_t>())) : std::nullopt;
+    const bool whole = value.is_number_unsigned() || (value.is_number_integer() && value.get<std::int64_t>() >= 0);
+    return whole ? std::optional(std::to_string(value.get<std::uint64_t>())) : std::nullopt;
   }
   return value.is_string() ? std::optional(value.get<std::string>()) : std::nullopt;
 }

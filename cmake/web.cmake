@@ -1,4 +1,5 @@
-# The visitor's pages: builds web/waiting into a C++ source, and the library fairway_page from that and src/page.
+# The pages: builds web/waiting (the visitor's) and web/console (the operator's) into a C++ source each, and the library fairway_page from
+# these and src/page.
 # npm fetches packages only when web/package-lock.json has changed; after that nothing is asked from a network.
 find_program(NPM npm REQUIRED)
 set(web ${CMAKE_SOURCE_DIR}/web)
@@ -22,7 +23,17 @@ add_custom_command(
   WORKING_DIRECTORY ${web}
   COMMENT "Building the visitor's pages")
 
+file(GLOB_RECURSE console_sources CONFIGURE_DEPENDS ${web}/console/*.ts ${web}/console/*.tsx ${web}/console/*.css ${web}/console/*.html)
+list(FILTER console_sources EXCLUDE REGEX "/tests/")
+set(console_page ${CMAKE_CURRENT_BINARY_DIR}/console_page.cpp)
+add_custom_command(
+  OUTPUT ${console_page}
+  COMMAND ${NPM} run --silent build:console -- ${console_page}
+  DEPENDS ${web_packages} ${console_sources}
+  WORKING_DIRECTORY ${web}
+  COMMENT "Building the console")
+
 file(GLOB page_sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/page/*.cpp)
-add_library(fairway_page STATIC ${page_sources} ${page_templates})
+add_library(fairway_page STATIC ${page_sources} ${page_templates} ${console_page})
 target_include_directories(fairway_page PUBLIC ${CMAKE_SOURCE_DIR}/src)
 target_link_libraries(fairway_page PRIVATE fairway_warnings)

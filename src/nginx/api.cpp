@@ -1,6 +1,7 @@
 #include "nginx/api.h"
 
 #include "nginx/api_answer.h"
+#include "nginx/console.h"
 
 namespace fairway::ngx {
 
@@ -76,13 +77,16 @@ Found find_route(ngx_uint_t method, std::string_view path) {
   return found;
 }
 
+constexpr std::string_view kApi = "api/";
+
+// What follows the location's own path.
 std::string_view path_below(ngx_http_request_t* r) noexcept {
   std::string_view path = view(r->uri);
   path.remove_prefix(std::min(loc_conf(r)->endpoint_prefix.len, path.size()));
   if (path.starts_with('/')) {
     path.remove_prefix(1);
   }
-  return path.starts_with("api/") ? path.substr(4) : std::string_view{};
+  return path;
 }
 
 // NGX_DONE: the answer comes later, and takes the request's count with it.
@@ -166,7 +170,7 @@ void on_body(ngx_http_request_t* r) noexcept {
     return;
   }
   const ngx_int_t rc = guarded(r, *visit, [&] {
-    const Found found = find_route(r->method, path_below(r));
+    const Found found = find_route(r->method, path_below(r).substr(kApi.size()));
     ApiCall call{r, *visit, *worker, found.name, {}};
     if (r->method != NGX_HTTP_DELETE) {
       call.body = parse_body(body_text(r));
@@ -180,7 +184,10 @@ void on_body(ngx_http_request_t* r) noexcept {
 
 ngx_int_t answer(ngx_http_request_t* r, Visit& visit, Worker& worker) {
   const std::string_view path = path_below(r);
-  const Found found = find_route(r->method, path);
+  if (!path.starts_with(kApi)) {
+    return console(r, visit, worker, path);
+  }
+  const Found found = find_route(r->method, path.substr(kApi.size()));
   if (found.allow.empty()) {
     throw Refusal{404, "There is no such resource; api/openapi.json tells what there is.", ""};
   }

@@ -70,7 +70,9 @@ bool forbid_caching(ngx_http_request_t* r, const Visit& visit) noexcept {
     }
   });
   std::string_view policy = kNoScripts;
-  if (visit.html_policy) {
+  if (!visit.policy.empty()) {
+    policy = visit.policy;
+  } else if (visit.html_policy) {
     policy = visit.custom_page ? page::custom_policy() : page::builtin_policy();
   }
   if (!visit.etag.empty() && !add_header(r, "ETag", visit.etag)) {

@@ -38,6 +38,7 @@ struct Visit {
   bool own_answer = false;   // the response is Fairway's
   bool html_policy = false;  // … and a page: it carries the pages' Content-Security-Policy
   bool custom_page = false;  // … made from the site's own template
+  std::string_view policy;   // … or one that has a policy of its own
   bool sent = false;         // the header filter did its part
   std::string_view etag;     // of an answer of the API
   bool named = false;        // `session` is known

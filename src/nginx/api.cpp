@@ -8,7 +8,6 @@ namespace fairway::ngx {
 namespace {
 
 constexpr off_t kMaxBody = kMaxApiBody;
-constexpr ngx_msec_t kSlice = 5;  // ms of one turn of the event loop
 
 struct Route {
   std::string_view path;  // "*" stands for a name

@@ -1,4 +1,5 @@
 // PREACCESS: a request to a location with a room asks it once, before authentication and the application.
+#include "nginx/address.h"
 #include "nginx/answer.h"
 #include "nginx/gate.h"
 #include "nginx/redirect_path.h"
@@ -36,6 +37,11 @@ void look_out(ngx_http_request_t* r, const Visit& visit, const RoomConf& room, W
   if (worker.shared().one_address.warn(hash, static_cast<std::int64_t>(ngx_current_msec / 1'000) + 1)) {
     ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
                   "fairway: nearly all requests come from one address, %V: is \"set_real_ip_from\" missing?", &address);
+  }
+  if (visit.named && worker.see(room, visit.session.sid, network_of(r->connection->sockaddr))) {
+    ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
+                  "fairway: a session of waiting_room \"%V\" was seen from more than 8 networks: its cookies may have been passed on",
+                  &room.name);
   }
   const bool by_program = visit.seen.fetch_site.empty() && visit.seen.origin.empty();
   if (verdict.action != Verdict::Action::through && r->method == NGX_HTTP_POST && (by_program || is_cross_site_write(r, visit))) {

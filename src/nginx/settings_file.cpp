@@ -52,7 +52,8 @@ class Settling {
 
   void tell_gone(const std::string& what, const std::vector<std::string>& fields) {
     for (const std::string& field : fields) {
-      say(what + ": \"" + field + "\" was changed in nginx.conf, which counts now");
+      std::string text = what;
+      say(text.append(": \"").append(field).append("\" was changed in nginx.conf, which counts now"));
     }
   }
 
@@ -70,7 +71,7 @@ class Settling {
     }
     operate::RoomSettings settings;
     if (file != nullptr) {
-      settings = *file;
+      settings = static_cast<const operate::RoomSettings&>(*file);
     }
     if (!room.made) {
       tell_gone(what, operate::settle(operate::room_fields(), settings, room.fields));
@@ -91,7 +92,7 @@ class Settling {
       say(what + " is not in nginx.conf any more: what was changed of it is forgotten");
       return true;
     }
-    operate::QueueSettings settings = *file;
+    operate::QueueSettings settings = static_cast<const operate::QueueSettings&>(*file);
     tell_gone(what, operate::settle(operate::queue_fields(), settings, overrides));
     auto problem = operate::apply(operate::queue_fields(), overrides, settings);
     problem = problem ? problem : operate::check_together(settings);

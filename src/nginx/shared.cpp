@@ -31,8 +31,10 @@ Shared* lay_out(ngx_slab_pool_t* pool, std::size_t memory) noexcept {
   // Fresh pages of a zone are zero.
   shared->board = carve(pool, sizeof(Board), [](void* block) { return static_cast<Board*>(block); });
   shared->histories = carve(pool, kHistories, [](void* block) { return static_cast<RoomHistory*>(block); });
-  if (shared->board == nullptr || shared->histories == nullptr || shared->ended == nullptr || shared->entries == nullptr ||
-      shared->polls == nullptr || shared->store == nullptr) {
+  shared->networks =
+      carve(pool, sizeof(operate::SessionNetworks), [](void* block) { return static_cast<operate::SessionNetworks*>(block); });
+  if (shared->networks == nullptr || shared->board == nullptr || shared->histories == nullptr || shared->ended == nullptr ||
+      shared->entries == nullptr || shared->polls == nullptr || shared->store == nullptr) {
     return nullptr;
   }
   shared->layout = Shared::kLayout;
@@ -42,8 +44,9 @@ Shared* lay_out(ngx_slab_pool_t* pool, std::size_t memory) noexcept {
 }  // namespace
 
 std::size_t shared_overhead(std::size_t memory) noexcept {
-  const std::size_t parts = page_aligned(sizeof(Shared)) + page_aligned(sizeof(Board)) + page_aligned(kHistories) +
-                            page_aligned(EndedList::bytes(kEndedEntries)) + 2 * page_aligned(Limiter::bytes(kLimiterEntries));
+  const std::size_t parts = page_aligned(sizeof(Shared)) + page_aligned(sizeof(Board)) + page_aligned(sizeof(operate::SessionNetworks)) +
+                            page_aligned(kHistories) + page_aligned(EndedList::bytes(kEndedEntries)) +
+                            2 * page_aligned(Limiter::bytes(kLimiterEntries));
   return page_aligned(parts + (memory + parts) / 128 + 64 * ngx_pagesize);  // a slab page costs its pool 16 to 24 bytes
 }
 

@@ -17,6 +17,7 @@
 #include "nginx/ngx.h"
 #include "nginx/one_address.h"
 #include "operate/cut_list.h"
+#include "operate/session_networks.h"
 #include "store/memory/memory_store.h"
 
 namespace fairway::ngx {
@@ -44,6 +45,7 @@ struct RoomRow {
   operate::CutList cuts;
   std::atomic<std::int64_t> held_post;   // Unix seconds: when a POST from another site or a program was held last
   std::atomic<std::int64_t> poll_flood;  // Unix seconds: when kPollFlood questions were refused within a second last
+  std::atomic<std::int64_t> passed_on;   // Unix seconds: when a session was found in too many networks last
   std::int64_t refused_second;           // of the polls refused lately
   std::uint32_t refused_polls;           // in that second
 
@@ -75,6 +77,7 @@ struct Shared {
   Limiter* entries;  // new sessions per address
   Limiter* polls;    // questions per session
   MemoryStore* store;
+  operate::SessionNetworks* networks;  // under the lock
   Board* board;
   RoomHistory* histories;                   // kRooms of them, in the order of `rooms`; under the lock
   std::atomic<std::uint64_t> cuts_made;     // tells whether a saved copy of all cuts is stale

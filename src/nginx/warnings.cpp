@@ -37,6 +37,11 @@ void about_rooms(Worker& worker, std::vector<Warning>& all) {
                                       " has held a POST from another site or from a program in the last hour: such paths (bank returns, "
                                       "notifications) belong under \"waiting_room off\"."});
     }
+    if (lately(room->row->passed_on.load(std::memory_order_relaxed), ngx_time())) {
+      all.push_back({"session_passed_on", "A session of room " + name +
+                                              " was seen from more than 8 networks in the last hour: its cookies may have been passed on "
+                                              "(\"bind_network on\" forbids that)."});
+    }
     if (lately(room->row->poll_flood.load(std::memory_order_relaxed), ngx_time())) {
       all.push_back(
           {"poll_flood",

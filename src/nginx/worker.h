@@ -50,6 +50,8 @@ class Worker {
   bool note_ended(const RoomConf& room, std::uint64_t& since) noexcept;
   // Whether a cut ended the token's session; `network`: where it is shown from.
   bool is_cut(const RoomConf& room, const Token& token, const Network& network) noexcept;
+  // Notes where a session is; true when that makes too many networks for one session.
+  bool see(const RoomConf& room, const Sid& sid, const Network& network) noexcept;
   // Forgets a room that is gone, in bounded steps; true when nothing of it is left.
   bool forget(const RoomConf& room) noexcept;
   // False: more than allowed. `refund` takes a counted entry back.

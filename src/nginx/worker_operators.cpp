@@ -76,6 +76,18 @@ bool Worker::is_cut(const RoomConf& room, const Token& token, const Network& net
   return is_pass ? cuts.hits_pass(token.admitted, network, ngx_time()) : cuts.hits_ticket(token.number, network, ngx_time());
 }
 
+bool Worker::see(const RoomConf& room, const Sid& sid, const Network& network) noexcept {
+  const SipKey& key = shared().hash_key;
+  const std::uint64_t session = siphash(key, sid.bytes.data(), sid.bytes.size());
+  const auto place = static_cast<std::uint32_t>(siphash(key, network.bytes.data(), network.size));
+  const Lock lock(zone_);
+  const bool many = shared().networks->see(session, place, ngx_time());
+  if (many) {
+    room.row->passed_on.store(ngx_time(), std::memory_order_relaxed);
+  }
+  return many;
+}
+
 bool Worker::forget(const RoomConf& room) noexcept {
   const Lock lock(zone_);
   room.row->remember({});

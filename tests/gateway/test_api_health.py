@@ -117,6 +117,18 @@ def test_a_cross_site_post_that_was_held(operated, headers):
     assert "post_held" in warnings(operator)
 
 
+def test_a_session_that_is_seen_in_many_places(operated):
+    running, operator = operated("refresh 0; polls_per_session 1000/s;", text="set_real_ip_from 127.0.0.1; real_ip_header X-Client;" + ROOM)
+    visitor, honest = Visitor(running.address), Visitor(running.address)
+    for place in range(9):
+        assert "session_passed_on" not in warnings(operator)
+        for _ in range(3):
+            visitor.page("/", headers=[("X-Client", f"198.51.{place}.7")])
+            honest.page("/", headers=[("X-Client", f"198.51.{place % 8}.7")])
+    assert "Room sale" not in warnings(operator) and "more than 8 networks" in warnings(operator)["session_passed_on"]
+    assert running.log.count("more than 8 networks") == 1  # and not once more for the honest one
+
+
 def test_a_flood_of_polls(operated):
     running, operator = operated()
     Visitor(running.address).page("/")

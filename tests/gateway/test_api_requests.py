@@ -8,7 +8,7 @@ import pytest
 
 from harness.http1 import Connection, request
 from harness.nginx import check
-from harness.operator import CONSOLE, ROOM, Operator
+from harness.operator import ROOM, Operator
 from harness.visitor import Visitor
 
 JSON = [("Content-Type", "application/json")]

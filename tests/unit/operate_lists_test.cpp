@@ -9,6 +9,7 @@
 #include "operate/cut_list.h"
 #include "operate/events.h"
 #include "operate/history.h"
+#include "operate/session_networks.h"
 
 namespace fairway::operate {
 namespace {
@@ -132,6 +133,26 @@ TEST(CutList, ForgetsTheOneThatEndsFirst) {
   int count = 0;
   cuts.each(500, [&count](const CutEntry&) { ++count; });
   EXPECT_EQ(count, 16);
+}
+
+TEST(SessionNetworks, TellsOnceOfTheNinth) {
+  const auto table = std::make_unique<SessionNetworks>();
+  for (int round = 0; round < 3; ++round) {
+    for (std::uint32_t net = 1; net <= 8; ++net) EXPECT_FALSE(table->see(77, net, 100));
+  }
+  EXPECT_TRUE(table->see(77, 9, 101));
+  EXPECT_FALSE(table->see(77, 10, 102));
+  EXPECT_FALSE(table->see(78, 9, 102));
+}
+
+TEST(SessionNetworks, ForgetsAndMakesRoom) {
+  const auto table = std::make_unique<SessionNetworks>();
+  for (std::uint32_t net = 1; net <= 8; ++net) EXPECT_FALSE(table->see(77, net, 100));
+  EXPECT_FALSE(table->see(77, 9, 100 + SessionNetworks::kForget));
+  for (std::uint64_t other = 1; other <= 4; ++other) {
+    EXPECT_FALSE(table->see(77 + other * SessionNetworks::kSets, 1, 5'000));  // the same set
+  }
+  for (std::uint32_t net = 1; net <= 8; ++net) EXPECT_FALSE(table->see(77, net, 5'001));
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 // A live chart of the last 15 minutes.
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
 import type { History } from "./live.ts";
-import { seconds } from "./series.ts";
+import { seconds, spark } from "./series.ts";
 
 export interface Line {
   name: string; // of the history
@@ -19,6 +19,7 @@ interface ChartProps {
 }
 
 const height = 150;
+const clockWithSeconds = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -45,17 +46,16 @@ function drawBound(plot: uPlot, bound: number): void {
   ctx.restore();
 }
 
-function options(props: () => ChartProps, width: number): uPlot.Options {
+function options(props: () => ChartProps, width: number, point: (at: number | null) => void): uPlot.Options {
   const { lines, format } = props();
   const axis = { stroke: css("--soft"), grid: { stroke: css("--edge"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
   const clock = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit" });
-  const clockWithSeconds = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
   return {
     width,
     height,
     padding: [8, 8, 0, 0],
     cursor: { y: false, drag: { x: false, y: false }, points: { size: 6 } },
-    legend: { live: true },
+    legend: { show: false },
     scales: {
       x: { time: true },
       y: { range: (_plot, _low, high) => [0, highest(high, props().bound)] },
@@ -65,7 +65,7 @@ function options(props: () => ChartProps, width: number): uPlot.Options {
       { ...axis, space: 32, size: 52, values: (_plot, values) => values.map(format) },
     ],
     series: [
-      { label: "Time", value: (_plot, time) => (time == null ? "now" : clockWithSeconds.format(time * 1000)) },
+      {},
       ...lines.map(({ label, colour }) => ({
         label,
         stroke: css(`--line-${colour}`),
@@ -73,10 +73,10 @@ function options(props: () => ChartProps, width: number): uPlot.Options {
         width: 1.5,
         spanGaps: false,
         points: { show: false },
-        value: (_plot: uPlot, value: number | null) => (value == null ? "–" : format(value)),
       })),
     ],
     hooks: {
+      setCursor: [(plot) => point(plot.cursor.idx ?? null)],
       draw: [
         (plot) => {
           const { bound } = props();
@@ -96,6 +96,7 @@ export function Chart(props: ChartProps) {
   const { title, history, lines, format } = props;
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
+  const [pointed, point] = useState<number | null>(null); // the second under the pointer
   const latest = useRef(props);
   latest.current = props;
   useEffect(() => {
@@ -103,7 +104,7 @@ export function Chart(props: ChartProps) {
     if (!element) return;
     const make = () => {
       plot.current?.destroy();
-      plot.current = new uPlot(options(() => latest.current, element.clientWidth || 300), dataOf(latest.current), element);
+      plot.current = new uPlot(options(() => latest.current, element.clientWidth || 300, point), dataOf(latest.current), element);
     };
     make();
     const fit = new ResizeObserver(() => plot.current?.setSize({ width: element.clientWidth, height }));
@@ -123,11 +124,35 @@ export function Chart(props: ChartProps) {
     plot.current.setData(dataOf(latest.current), false);
     plot.current.setScale("x", { min: now - seconds, max: now });
   }, [history.version]);
-  const spoken = lines.map(({ name, label }) => `${label} ${format(history.series.latest(name) ?? 0)}`).join(", ");
+  const { series } = history;
+  const time = pointed === null ? undefined : series.times[pointed];
+  const valueOf = (name: string) => (time === undefined || pointed === null ? series.latest(name) : (series.columns[name]?.[pointed] ?? null));
+  const said = lines.map(({ name, label }) => `${label} ${format(series.latest(name) ?? 0)}`).join(", ");
   return (
     <figure class="chart">
-      <figcaption>{title}</figcaption>
-      <div ref={place} role="img" aria-label={`${title}, last 15 minutes; now: ${spoken}`} data-points={history.series.times.length} />
+      <figcaption>
+        <span>{title}</span>
+        {time !== undefined && <time>{clockWithSeconds.format(time * 1000)}</time>}
+        {lines.map(({ name, label, colour }) => {
+          const value = valueOf(name);
+          return (
+            <b key={name} class={`key line-${colour}`}>
+              {lines.length > 1 && <small>{label} </small>}
+              {value === null ? "–" : format(value)}
+            </b>
+          );
+        })}
+      </figcaption>
+      <div ref={place} role="img" aria-label={`${title}, last 15 minutes; now: ${said}`} data-points={series.times.length} />
     </figure>
+  );
+}
+
+// The same, small: the shape of what waited.
+export function Spark({ history, name, label }: { history: History; name: string; label: string }) {
+  return (
+    <svg class="spark" viewBox="0 0 90 24" preserveAspectRatio="none" role="img" aria-label={label}>
+      <path d={spark(history.series, name, 90, 24)} vector-effect="non-scaling-stroke" />
+    </svg>
   );
 }

@@ -37,13 +37,12 @@ interface SettingProps {
   field: Field;
   text: string;
   changed: boolean;
-  fileText: string | null; // what holds without the console, where something else is set
-  origin?: string;
+  fileText: string | null; // what nginx.conf says, where something else is set
   error: string | null;
   onText: (text: string) => void;
 }
 
-export function Setting({ field, text, changed, fileText, origin, error, onText }: SettingProps) {
+export function Setting({ field, text, changed, fileText, error, onText }: SettingProps) {
   const id = `field-${field.name}`;
   return (
     <div class={`setting${changed ? " changed" : ""}${field.kind === "long" ? " long" : ""}`}>
@@ -51,7 +50,7 @@ export function Setting({ field, text, changed, fileText, origin, error, onText 
       <Input id={id} field={field} text={text} error={error} described={`${id}-hint ${id}-error`} onText={onText} />
       <small id={`${id}-hint`}>{field.hint}</small>
       {fileText !== null && text !== fileText && (
-        <button type="button" class="link" onClick={() => onText(fileText)}>Back to {fileText === "" ? "none" : fileText}{origin === "nginx.conf" ? ", as in nginx.conf" : ""}</button>
+        <button type="button" class="link" onClick={() => onText(fileText)}>Back to {fileText === "" ? "none" : fileText}, as in nginx.conf</button>
       )}
       <small id={`${id}-error`} class="problem" role={error ? "alert" : undefined}>{error}</small>
     </div>
@@ -62,18 +61,19 @@ interface FormProps<T extends Owner> {
   path: string;
   answer: Answer<T>;
   groups: readonly Group[];
-  origin: string; // who defines it: "nginx.conf" or the console
+  inFile: boolean; // nginx.conf defines it, so that a setting can go back to what it says
   onSaved: (answer: Answer<T>) => void;
 }
 
-export function SettingsForm<T extends Owner>({ path, answer, groups, origin, onSaved }: FormProps<T>) {
+export function SettingsForm<T extends Owner>({ path, answer, groups, inFile, onSaved }: FormProps<T>) {
   const [texts, setTexts] = useState<Record<string, string>>({});
   const [base, setBase] = useState(answer);
   const [problem, setProblem] = useState<Problem | null>(null);
   const [said, setSaid] = useState<string | null>(null);
   const form = useRef<HTMLFormElement>(null);
   const fields = fieldsOf(groups);
-  const { settings, file } = base.data;
+  const { settings } = base.data;
+  const file = inFile ? base.data.file : {};
   const body = changes(fields, texts, settings, file);
   const count = Object.keys(body).length;
   const fieldError = (name: string) => (problem?.field === name ? problem.message : null);
@@ -131,7 +131,6 @@ export function SettingsForm<T extends Owner>({ path, answer, groups, origin, on
                 text={texts[field.name] ?? shown(settings[field.name])}
                 changed={field.name in body}
                 fileText={field.name in file ? shown(file[field.name]) : null}
-                origin={origin}
                 error={fieldError(field.name)}
                 onText={(text) => write(field.name, text)}
               />

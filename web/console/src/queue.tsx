@@ -1,7 +1,7 @@
 // Fair queues: all at a glance, and one with its charts, its flows and its numbers.
 import { useState } from "preact/hooks";
 import { type Flow, type Flows, type Queue, queuePath, type TopFlows } from "./api.ts";
-import { Chart } from "./chart.tsx";
+import { Chart, Spark } from "./chart.tsx";
 import { queueGroups } from "./fields.ts";
 import { SettingsForm } from "./form.tsx";
 import { count, wait } from "./format.ts";
@@ -26,6 +26,17 @@ function QueueFigures({ queue }: { queue: Queue }) {
   );
 }
 
+function QueueCard({ queue }: { queue: Queue }) {
+  const history = useHistory(`${queuePath(queue.name)}/history`, ["waiting"], 5000);
+  return (
+    <li class="panel">
+      <h2><a href={queueLink(queue.name)}>{queue.name}</a></h2>
+      <QueueFigures queue={queue} />
+      <Spark history={history} name="waiting" label={`Waiting in ${queue.name}, last 15 minutes`} />
+    </li>
+  );
+}
+
 export function QueuesPage() {
   const { answer, error } = useLive<{ queues: Queue[] }>("queues");
   if (!answer) return <Waiting error={error} />;
@@ -37,10 +48,7 @@ export function QueuesPage() {
       {queues.length === 0 && <p class="panel">There is no fair queue. One is made in nginx.conf, or by “fairway run --concurrency N”.</p>}
       <ul class="cards">
         {queues.map((queue) => (
-          <li key={queue.name} class="panel">
-            <h2><a href={queueLink(queue.name)}>{queue.name}</a></h2>
-            <QueueFigures queue={queue} />
-          </li>
+          <QueueCard key={queue.name} queue={queue} />
         ))}
       </ul>
     </>
@@ -145,7 +153,7 @@ export function QueuePage({ name }: { name: string }) {
       <div class="columns">
         <section class="panel" aria-labelledby="settings-title">
           <h2 id="settings-title">Settings</h2>
-          <SettingsForm path={queuePath(name)} answer={answer} groups={queueGroups} origin="nginx.conf" onSaved={show} />
+          <SettingsForm path={queuePath(name)} answer={answer} groups={queueGroups} inFile onSaved={show} />
           <p class="quiet">
             Without a restart up to {count(Number(most["most_concurrency"]))} at once and {count(Number(most["most_size"]))} waiting; tables for {count(Number(most["outer_flows"]))} networks and{" "}
             {count(Number(most["inner_flows"]))} sessions.

@@ -24,9 +24,9 @@ export function RoomFigures({ room }: { room: Room }) {
         <Bar part={room.inside} all={capacity} label={`${room.inside} of ${capacity} places are taken`} />
       </Figure>
       <Figure label="Waiting">{count(room.waiting)}</Figure>
-      <Figure label="Called, not yet there">{count(room.granted)}</Figure>
-      <Figure label="Admissions" note="per second">{rate(room.admissions_per_second)}</Figure>
-      <Figure label="Wait of a newcomer">{room.eta === 0 ? "none" : span(room.eta)}</Figure>
+      <Figure label="Called">{count(room.granted)}</Figure>
+      <Figure label="Admissions" note="/s">{rate(room.admissions_per_second)}</Figure>
+      <Figure label="Wait if new">{room.eta === 0 ? "none" : span(room.eta)}</Figure>
     </dl>
   );
 }
@@ -81,7 +81,7 @@ export function RoomPage({ name }: { name: string }) {
       <div class="columns">
         <section class="panel" aria-labelledby="settings-title">
           <h2 id="settings-title">Settings</h2>
-          <SettingsForm path={roomPath(name)} answer={answer} groups={roomGroups} origin={room.defined} onSaved={show} />
+          <SettingsForm path={roomPath(name)} answer={answer} groups={roomGroups} inFile={room.defined === "nginx.conf"} onSaved={show} />
         </section>
         <div>
           <Attach answer={answer} onSaved={show} />

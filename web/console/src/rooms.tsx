@@ -1,10 +1,11 @@
 // All rooms at a glance, and making one.
 import { useRef, useState } from "preact/hooks";
 import { call, explain, Problem, type Room, roomPath, type Value } from "./api.ts";
+import { Spark } from "./chart.tsx";
 import { Dialog } from "./dialog.tsx";
 import { fieldsOf, roomGroups, sent } from "./fields.ts";
 import { Setting } from "./form.tsx";
-import { useLive } from "./live.ts";
+import { useHistory, useLive } from "./live.ts";
 import { ModeBadge, Note, Waiting } from "./parts.tsx";
 import { RoomFigures } from "./room.tsx";
 import { roomLink } from "./router.ts";
@@ -13,6 +14,7 @@ const nameField = { name: "name", label: "Name", hint: "1 to 32 of a-z, 0-9 and 
 const hostField = { name: "host", label: "Host", hint: "Such as shop.example.com; empty: attach it later", kind: "text" } as const;
 const pathField = { name: "path", label: "Path", hint: "And everything below it", kind: "text" } as const;
 const settings = fieldsOf(roomGroups).filter(({ name }) => ["capacity", "rate", "message"].includes(name));
+const waiting = ["waiting"] as const;
 const inDialog = [nameField, ...settings, hostField, pathField];
 
 // What PUT takes to make the room that the texts describe.
@@ -83,6 +85,17 @@ function MakeRoom({ taken, onClose }: { taken: readonly string[]; onClose: () =>
   );
 }
 
+function RoomCard({ room }: { room: Room }) {
+  const history = useHistory(`${roomPath(room.name)}/history`, waiting, 5000);
+  return (
+    <li class="panel">
+      <h2><a href={roomLink(room.name)}>{room.name}</a> <ModeBadge mode={room.mode} /></h2>
+      <RoomFigures room={room} />
+      <Spark history={history} name="waiting" label={`Waiting in ${room.name}, last 15 minutes`} />
+    </li>
+  );
+}
+
 export function RoomsPage() {
   const { answer, error } = useLive<{ rooms: Room[] }>("rooms");
   const [making, setMaking] = useState(false);
@@ -98,10 +111,7 @@ export function RoomsPage() {
       {rooms.length === 0 && <p class="panel">There is no room yet. Make one and attach it to a host: visitors beyond its capacity then wait in line.</p>}
       <ul class="cards">
         {rooms.map((room) => (
-          <li key={room.name} class="panel">
-            <h2><a href={roomLink(room.name)}>{room.name}</a> <ModeBadge mode={room.mode} /></h2>
-            <RoomFigures room={room} />
-          </li>
+          <RoomCard key={room.name} room={room} />
         ))}
       </ul>
       {making && <MakeRoom taken={rooms.map(({ name }) => name)} onClose={() => setMaking(false)} />}

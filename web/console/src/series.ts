@@ -55,3 +55,33 @@ export class Series {
     for (const name of this.names) this.columns[name]?.splice(0, count);
   }
 }
+
+// A small chart as the path of an SVG of `width` by `height`: the highest of each `width`-th part of the last 15 minutes. Empty when
+// nothing was counted.
+export function spark(series: Series, name: string, width: number, height: number): string {
+  const last = series.times.at(-1);
+  if (last === undefined) return "";
+  const tops: number[] = [];
+  series.columns[name]?.forEach((value, at) => {
+    if (value === null) return;
+    const age = last - (series.times[at] ?? last);
+    const column = width - 1 - Math.floor((age / seconds) * width);
+    if (column >= 0) tops[column] = Math.max(tops[column] ?? 0, value);
+  });
+  const highest = Math.max(1, ...tops.filter((top) => top !== undefined));
+  const y = (top: number) => Math.round((height - 1 - (top / highest) * (height - 2)) * 10) / 10;
+  let path = "";
+  let from: number | null = null;
+  for (let x = 0; x <= width; ++x) {
+    const top = x < width ? tops[x] : undefined;
+    if (top !== undefined) {
+      path += from === null ? `M${x} ${height}V${y(top)}` : `L${x} ${y(top)}`;
+      from ??= x;
+      if (tops[x + 1] === undefined) path += `H${x + 1}`;
+    } else if (from !== null) {
+      path += `V${height}Z`;
+      from = null;
+    }
+  }
+  return path;
+}

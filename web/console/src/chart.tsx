@@ -15,10 +15,12 @@ interface ChartProps {
   history: History;
   lines: readonly Line[];
   format: (value: number) => string;
+  whole?: boolean; // of counts: no fractions on the axis
   bound?: number | undefined; // a level to be drawn, such as the capacity
 }
 
 const height = 150;
+const wholeSteps = Array.from({ length: 8 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 const clockWithSeconds = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -47,7 +49,7 @@ function drawBound(plot: uPlot, bound: number): void {
 }
 
 function options(props: () => ChartProps, width: number, point: (at: number | null) => void): uPlot.Options {
-  const { lines, format } = props();
+  const { lines, format, whole } = props();
   const axis = { stroke: css("--soft"), grid: { stroke: css("--edge"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
   const clock = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit" });
   return {
@@ -62,7 +64,7 @@ function options(props: () => ChartProps, width: number, point: (at: number | nu
     },
     axes: [
       { ...axis, space: 60, size: 24, values: (_plot, times) => times.map((time) => clock.format(time * 1000)) },
-      { ...axis, space: 32, size: 52, values: (_plot, values) => values.map(format) },
+      { ...axis, space: 32, size: 52, ...(whole ? { incrs: wholeSteps } : {}), values: (_plot, values) => values.map(format) },
     ],
     series: [
       {},

@@ -1,5 +1,5 @@
 // The settings that can be changed while nginx runs, as the console's forms show them. What is allowed is the gateway's to say.
-import type { Value } from "./api.ts";
+import type { Place, Value } from "./api.ts";
 
 export interface Field {
   name: string;
@@ -113,5 +113,20 @@ export function changes(
     if (text === undefined || text === shown(settings[field.name])) continue;
     body[field.name] = field.name in file && text === shown(file[field.name]) ? null : sent(field, text);
   }
+  return body;
+}
+
+// What the dialog for a new room asks of its settings; the others have their defaults.
+export const newRoomFields = fieldsOf(roomGroups).filter(({ name }) => ["capacity", "rate", "message"].includes(name));
+
+// What PUT takes to make the room that the texts describe.
+export function newRoom(texts: Record<string, string>): Record<string, Value | Place[]> {
+  const body: Record<string, Value | Place[]> = {};
+  for (const field of newRoomFields) {
+    const value = sent(field, texts[field.name] ?? "");
+    if (value !== null) body[field.name] = value;
+  }
+  const host = (texts["host"] ?? "").trim();
+  if (host) body["attach"] = [{ host, path: (texts["path"] ?? "").trim() || "/" }];
   return body;
 }

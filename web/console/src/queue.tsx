@@ -59,8 +59,8 @@ function Charts({ queue }: { queue: Queue }) {
   const history = useHistory(`${queuePath(queue.name)}/history`, names);
   return (
     <div class="charts">
-      <Chart title="Running" history={history} format={count} bound={queue.concurrency} lines={[{ name: "running", label: "Running", colour: 1 }]} />
-      <Chart title="Waiting" history={history} format={count} lines={[{ name: "waiting", label: "Waiting", colour: 2 }]} />
+      <Chart title="Running" history={history} whole format={count} bound={queue.concurrency} lines={[{ name: "running", label: "Running", colour: 1 }]} />
+      <Chart title="Waiting" history={history} whole format={count} lines={[{ name: "waiting", label: "Waiting", colour: 2 }]} />
       <Chart
         title="Waits"
         history={history}

@@ -35,9 +35,9 @@ function Charts({ room }: { room: Room }) {
   const history = useHistory(`${roomPath(room.name)}/history`, names);
   return (
     <div class="charts">
-      <Chart title="Waiting" history={history} format={count} lines={[{ name: "waiting", label: "Waiting", colour: 2 }]} />
-      <Chart title="Inside" history={history} format={count} bound={room.settings.capacity} lines={[{ name: "inside", label: "Inside", colour: 1 }]} />
-      <Chart title="Admissions each second" history={history} format={rate} lines={[{ name: "admissions", label: "Admissions", colour: 3 }]} />
+      <Chart title="Waiting" history={history} whole format={count} lines={[{ name: "waiting", label: "Waiting", colour: 2 }]} />
+      <Chart title="Inside" history={history} whole format={count} bound={room.settings.capacity} lines={[{ name: "inside", label: "Inside", colour: 1 }]} />
+      <Chart title="Admissions each second" history={history} whole format={count} lines={[{ name: "admissions", label: "Admissions", colour: 3 }]} />
     </div>
   );
 }

@@ -1,9 +1,9 @@
 // All rooms at a glance, and making one.
 import { useRef, useState } from "preact/hooks";
-import { call, explain, Problem, type Room, roomPath, type Value } from "./api.ts";
+import { call, explain, Problem, type Room, roomPath } from "./api.ts";
 import { Spark } from "./chart.tsx";
 import { Dialog } from "./dialog.tsx";
-import { fieldsOf, roomGroups, sent } from "./fields.ts";
+import { newRoom, newRoomFields } from "./fields.ts";
 import { Setting } from "./form.tsx";
 import { useHistory, useLive } from "./live.ts";
 import { ModeBadge, Note, Waiting } from "./parts.tsx";
@@ -13,21 +13,8 @@ import { roomLink } from "./router.ts";
 const nameField = { name: "name", label: "Name", hint: "1 to 32 of a-z, 0-9 and -; visitors see it in addresses", kind: "text" } as const;
 const hostField = { name: "host", label: "Host", hint: "Such as shop.example.com; empty: attach it later", kind: "text" } as const;
 const pathField = { name: "path", label: "Path", hint: "And everything below it", kind: "text" } as const;
-const settings = fieldsOf(roomGroups).filter(({ name }) => ["capacity", "rate", "message"].includes(name));
 const waiting = ["waiting"] as const;
-const inDialog = [nameField, ...settings, hostField, pathField];
-
-// What PUT takes to make the room that the texts describe.
-export function newRoom(texts: Record<string, string>): Record<string, Value | { host: string; path: string }[]> {
-  const body: Record<string, Value | { host: string; path: string }[]> = {};
-  for (const field of settings) {
-    const value = sent(field, texts[field.name] ?? "");
-    if (value !== null) body[field.name] = value;
-  }
-  const host = (texts["host"] ?? "").trim();
-  if (host) body["attach"] = [{ host, path: (texts["path"] ?? "").trim() || "/" }];
-  return body;
-}
+const inDialog = [nameField, ...newRoomFields, hostField, pathField];
 
 function MakeRoom({ taken, onClose }: { taken: readonly string[]; onClose: () => void }) {
   const [texts, setTexts] = useState<Record<string, string>>({ path: "/" });

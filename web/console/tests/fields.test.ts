@@ -3,8 +3,7 @@ import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { consequence } from "../src/modes.tsx";
 import { hits, problemOfTarget } from "../src/evict.tsx";
-import { changes, fieldsOf, type Group, queueGroups, roomGroups, sent } from "../src/fields.ts";
-import { newRoom } from "../src/rooms.tsx";
+import { changes, fieldsOf, type Group, newRoom, queueGroups, roomGroups, sent } from "../src/fields.ts";
 import { parseRoute } from "../src/router.ts";
 
 interface Schema {

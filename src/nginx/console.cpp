@@ -15,9 +15,8 @@ struct Shown {
   page::Kind kind;
 };
 
-constexpr Shown kShown[] = {{"waiting", page::Kind::waiting},         {"busy", page::Kind::busy},
-                            {"closed", page::Kind::closed},           {"unavailable", page::Kind::unavailable},
-                            {"left", page::Kind::left},               {"cookies", page::Kind::cookies},
+constexpr Shown kShown[] = {{"waiting", page::Kind::waiting},         {"busy", page::Kind::busy}, {"closed", page::Kind::closed},
+                            {"unavailable", page::Kind::unavailable}, {"left", page::Kind::left}, {"cookies", page::Kind::cookies},
                             {"unprocessed", page::Kind::unprocessed}};
 
 [[noreturn]] void refuse_path() {
@@ -51,13 +50,6 @@ ngx_int_t preview(ngx_http_request_t* r, Visit& visit, Worker& worker, std::stri
   return send_page(r, visit, call.room(), reply);
 }
 
-// Links in the page are relative to the location with a slash at its end.
-ngx_int_t add_slash(ngx_http_request_t* r, Visit& visit, std::string_view asked) {
-  const std::string_view last = asked.substr(asked.rfind('/') + 1);
-  const ngx_str_t location = copy(r->pool, "./" + std::string(last) + "/");
-  return send_redirect(r, visit, NGX_HTTP_MOVED_PERMANENTLY, view(location));
-}
-
 }  // namespace
 
 ngx_int_t console(ngx_http_request_t* r, Visit& visit, Worker& worker, std::string_view path) {
@@ -69,11 +61,6 @@ ngx_int_t console(ngx_http_request_t* r, Visit& visit, Worker& worker, std::stri
   }
   if (!path.empty()) {
     refuse_path();
-  }
-  std::string_view asked = view(r->unparsed_uri);  // the site may have rewritten it
-  asked = asked.substr(0, asked.find('?'));
-  if (!asked.ends_with('/')) {
-    return add_slash(r, visit, asked);
   }
   Body body;
   body.form = Form::html;

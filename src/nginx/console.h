@@ -5,7 +5,7 @@
 
 namespace fairway::ngx {
 
-// `path` is what follows the location's own: empty or "/" for the page, "preview/ROOM/PAGE" with the name of a page. Throws Refusal.
+// `path` is what follows the location's own: empty for the page, "preview/ROOM/PAGE" with the name of a page. Throws Refusal.
 ngx_int_t console(ngx_http_request_t* r, Visit& visit, Worker& worker, std::string_view path);
 
 }  // namespace fairway::ngx

@@ -23,13 +23,16 @@ export function contrasts(): Finding[] {
     };
     return 0.2126 * part(0) + 0.7152 * part(1) + 0.0722 * part(2);
   };
-  // Every colour that may be behind: the two ends of the sky, and the hills.
+  // Every colour that may be behind: the two ends of the sky, and the hills; or the plain colour of the page.
   const hills = [...document.querySelectorAll(".land path")].flatMap((path) => read(getComputedStyle(path).fill));
   const behind = (element: Element | null): Colour[] => {
     if (!element) return hills;
     const style = getComputedStyle(element);
-    if (element === document.body) return [...read(style.backgroundImage), ...hills];
     const [own] = read(style.backgroundColor);
+    if (element === document.body) {
+      const sky = read(style.backgroundImage);
+      return sky.length ? [...sky, ...hills] : own ? [own] : [];
+    }
     return behind(element.parentElement).map((below) => (own ? over(own, below) : below));
   };
   const findings: Finding[] = [];
@@ -37,7 +40,7 @@ export function contrasts(): Finding[] {
   for (let node = walker.nextNode(); node; node = walker.nextNode()) {
     const element = node.parentElement;
     const text = node.textContent?.trim();
-    if (!element || !text || !element.checkVisibility() || element.closest("script, #spoken")) continue;
+    if (!element || !text || !element.checkVisibility() || element.closest("script, #spoken, .unseen")) continue;
     const style = getComputedStyle(element);
     const [colour] = read(style.color);
     if (!colour) continue;

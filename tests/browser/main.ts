@@ -3,6 +3,8 @@ import { after, before } from "node:test";
 import type { Browser } from "playwright-core";
 import { makePages, type Pages } from "../../web/waiting/pages.ts";
 import { launch } from "./browser.ts";
+import { consoleTests } from "./console.ts";
+import { consoleLooks } from "./console_looks.ts";
 import { Fake } from "./fake.ts";
 import { RealGateway } from "./gateway.ts";
 import { pageTests } from "./pages.ts";
@@ -19,4 +21,8 @@ after(() => browser.close());
 scenarios("scripted", () => browser, () => new Fake(pages).start());
 pageTests(() => browser, () => pages);
 const url = process.env.GATEWAY_URL;
-if (url) scenarios("gateway", () => browser, async () => new RealGateway(url));
+if (url) {
+  consoleTests(() => browser);
+  consoleLooks(() => browser);
+  scenarios("gateway", () => browser, async () => new RealGateway(url));
+}

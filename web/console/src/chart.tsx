@@ -129,6 +129,7 @@ export function Chart(props: ChartProps) {
   const { series } = history;
   const time = pointed === null ? undefined : series.times[pointed];
   const valueOf = (name: string) => (time === undefined || pointed === null ? series.latest(name) : (series.columns[name]?.[pointed] ?? null));
+  const counted = series.columns[lines[0]?.name ?? ""]?.filter((value) => value !== null).length ?? 0;
   const said = lines.map(({ name, label }) => `${label} ${format(series.latest(name) ?? 0)}`).join(", ");
   return (
     <figure class="chart">
@@ -145,7 +146,7 @@ export function Chart(props: ChartProps) {
           );
         })}
       </figcaption>
-      <div ref={place} role="img" aria-label={`${title}, last 15 minutes; now: ${said}`} data-points={series.times.length} />
+      <div ref={place} role="img" aria-label={`${title}, last 15 minutes; now: ${said}`} data-counted={counted} />
     </figure>
   );
 }

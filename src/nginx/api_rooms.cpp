@@ -105,9 +105,9 @@ void refuse_taken_places(const Adjustments& all, std::string_view name, const Ro
 
 // What the body says, over `adjustment`; tells what changed, a sentence for all of it.
 std::string take_body(const Json& body, const RoomSettings& file, RoomAdjustment& adjustment) {
-  RoomSettings before = file;
-  operate::apply(operate::room_fields(), adjustment.fields, before);
   const RoomAdjustment old = adjustment;
+  RoomSettings before = file;
+  operate::apply(operate::room_fields(), old.fields, before);  // refers to the texts of `old`
   for (const auto& [name, value] : body.items()) {
     if (name == "attach") {
       refuse(operate::take_attach(value, adjustment.attach));

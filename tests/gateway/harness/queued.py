@@ -86,10 +86,12 @@ class Load:
         self.lock = threading.Lock()
 
     def add(self, name, target, clients=1, source=None, think=0.0, headers=()):
-        """`clients` connections under one name; `source` an address, or makes one from the client's number."""
+        """`clients` connections under one name; `source` an address, or makes one from the client's number; `headers` a list, or makes
+        one for each request."""
         for number in range(clients):
             address = source(number) if callable(source) else source
-            self.threads.append(threading.Thread(target=self._client, args=(name, target, address, think, list(headers)), daemon=True))
+            make = headers if callable(headers) else lambda kept=list(headers): kept
+            self.threads.append(threading.Thread(target=self._client, args=(name, target, address, think, make), daemon=True))
             self.threads[-1].start()
         return self
 
@@ -99,7 +101,7 @@ class Load:
             begun = time.monotonic()
             try:
                 connection = connection or Connection(self.address, source, timeout=60)
-                response = connection.request("GET", target, headers)
+                response = connection.request("GET", target, headers())
                 status = response.status
                 if response.headers.get("Connection") == "close":
                     connection.close()

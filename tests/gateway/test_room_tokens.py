@@ -61,6 +61,15 @@ def test_a_pass_from_the_future_is_not_young(full_room):
     assert room_state(answer) == "refreshed" and given(answer, PASS).issued <= now + 20
 
 
+def test_a_pass_is_young_for_as_long_as_refresh_says(room):
+    for settings, young in (("", 15), ("refresh 200s;", 200)):
+        running = room(settings)
+        inside = Visitor(running.address)
+        inside.page("/")
+        for age, state in ((young - 5, "pass"), (young + 1, "refreshed")):
+            assert room_state(shows(running, (PASS, replace(inside.passed, issued=int(time.time()) - age)))) == state
+
+
 def test_the_newest_of_several_valid_ones_counts(full_room):
     running, inside = full_room()
     now, young = int(time.time()), inside.passed
@@ -140,7 +149,7 @@ def test_a_program_may_keep_its_first_ticket_all_the_way(full_room):
 
 
 def test_polls_and_requests_count_together_and_check_does_not(full_room):
-    running, _ = full_room("polls_per_session 3/s;")
+    running, _ = full_room()  # 3/s
     waiter = Visitor(running.address)
     waiter.page("/")
     time.sleep(1.2)

@@ -8,7 +8,9 @@ import pytest
 
 from harness import tokens
 from harness.http1 import Connection, request
+from harness.limits import wait_until
 from harness.origin import Answer
+from harness.rooms import ROOM
 from harness.visitor import CLIENT, PAGE, Visitor
 
 PASS, TICKET = "fairway_pass_sale", "fairway_ticket_sale"
@@ -68,6 +70,17 @@ def test_a_pass_is_young_for_as_long_as_refresh_says(room):
         inside.page("/")
         for age, state in ((young - 5, "pass"), (young + 1, "refreshed")):
             assert room_state(shows(running, (PASS, replace(inside.passed, issued=int(time.time()) - age)))) == state
+
+
+def test_an_expired_pass_is_a_ticket_of_its_session_for_a_while(full_room):
+    running, inside = full_room("return_grace 5m;")
+    now = int(time.time())
+    late, too_late = (replace(inside.passed, issued=now - 900, expires=now - ago) for ago in (200, 301))
+    answer = shows(running, (PASS, late))
+    assert answer.status == 200 and given(answer, PASS).sid == late.sid  # the slot is still there
+    assert shows(running, (PASS, too_late)).json["state"] == "unknown"
+    inside.leave()
+    assert shows(running, (PASS, late)).json["state"] == "unknown"
 
 
 def test_the_newest_of_several_valid_ones_counts(full_room):
@@ -189,6 +202,25 @@ def test_bound_to_a_network_of_ipv6(addresses):
     assert mapped.ticket.network == "cb0071"
     plain = [("Cookie", f"{TICKET}={mapped.jar[TICKET].value}"), ("X-Client", "203.0.113.99")]
     assert request(running.address, "GET", "/", plain).json["state"] == "waiting"
+
+
+def test_what_is_no_new_session(room):
+    """Only new places count: not the same one asked for again, and not an old number that comes back after its place was given up."""
+    running = room("capacity 0; entries_per_ip 2/m; poll_interval 100ms 100ms; abandon_timeout 1s; polls_per_session 1000/s;", text=ROOM.replace("capacity 1;", ""))
+    first, second = Visitor(running.address), Visitor(running.address)
+    first.client("/")
+    unnumbered = first.jar[TICKET].value
+    for _ in range(5):
+        first.set_cookie(TICKET, unnumbered)
+        assert first.client("/").json["state"] == "waiting"
+    number = first.ticket.number
+    second.client("/")
+    assert second.client("/").json["rank"] == 2
+    third = Visitor(running.address)
+    third.client("/")
+    assert third.client("/").json["state"] == "busy"
+    wait_until(lambda: running.metrics().get("fairway_room_waiting", room="sale") == 0)
+    assert third.client("/").json["state"] == "busy" and first.client("/").json["rank"] == 1 and first.ticket.number == number
 
 
 def comes(running, address):

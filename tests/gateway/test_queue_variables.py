@@ -12,10 +12,12 @@ from harness.queued import LOG, Pending, lines
 QUEUE = LOG + """
     set_real_ip_from 127.0.0.1; set_real_ip_from unix:; real_ip_header X-Client; proxy_http_version 1.1;
     map $http_upgrade $connection_header { default upgrade; "" ""; }
+    proxy_cache_path @PREFIX@/temp/cache keys_zone=cache:1m;
     fair_queue app { concurrency @CONCURRENCY@; light_lane off; @SETTINGS@ }
     server { listen @LISTEN@; listen unix:@PREFIX@/queue.sock; fair_queue app; access_log @PREFIX@/turns.log turn;
         proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_header;
         location / { proxy_pass http://@ORIGIN@; }
+        location /cached { proxy_cache cache; proxy_pass http://@ORIGIN@; }
         location /other { proxy_pass http://@ORIGIN@; }
         location /quick { proxy_read_timeout 1s; proxy_pass http://@ORIGIN@; }
         location /file { root @PREFIX@; try_files /nginx.conf =404; }
@@ -163,6 +165,19 @@ def test_an_error_page_of_the_application_takes_its_turn(queue, origin):
     answers = [one.response() for one in pending]
     assert [(answer.status, answer.body) for answer in answers] == [(404, b"nothing here")] * 6 and origin.peak == 2
     wait_until(lambda: running.metrics().get("fairway_queue_running", queue="app") == 0)
+
+
+def test_a_cached_response_holds_no_slot_while_it_is_read(queue, origin):
+    origin.on("/cached", Answer(body=b"z" * 8_000_000, headers=(("Cache-Control", "max-age=600"),)))
+    running = queue(concurrency=1)
+    assert request(running.address, "GET", "/cached").status == 200
+    readers = [Connection(running.address, timeout=60) for _ in range(3)]
+    for reader in readers:
+        reader.send_request("GET", "/cached")
+        assert reader.reader.readline().startswith(b"HTTP/1.1 200")  # the rest of it stays where it is
+    assert request(running.address, "GET", "/other").status == 200 and len(origin.seen("/cached")) == 1
+    for reader in readers:
+        reader.close()
 
 
 # While it waits

@@ -148,6 +148,19 @@ def test_a_ticket_is_renewed_with_every_answer(full_room):
         assert fresh.issued >= now and fresh.expires == fresh.issued + 60 + 600
 
 
+def test_a_tab_that_asks_once_a_minute_is_waited_for(full_room):
+    """How long a waiter may be silent follows from its own last gap, which its ticket tells."""
+    running, inside = full_room("poll_interval 100ms 100ms; polls_per_session 1000/s;")
+    hidden, following = Visitor(running.address), Visitor(running.address)
+    hidden.page("/"), following.page("/")
+    hidden.set_cookie(TICKET, tokens.write(replace(hidden.ticket, issued=int(time.time()) - 60), running.keys))
+    assert hidden.status().json["rank"] == 1  # the browser's minute was over
+    time.sleep(0.5)  # longer than twice the interval
+    inside.leave()
+    assert following.status().json["state"] == "waiting"
+    assert hidden.status().json["state"] == "admitted"
+
+
 def test_a_program_may_keep_its_first_ticket_all_the_way(full_room):
     running, inside = full_room("polls_per_session 1000/s;")
     first = Visitor(running.address, cookies=False).client("/").json["ticket"]

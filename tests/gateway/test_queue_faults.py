@@ -11,7 +11,7 @@ from harness.http1 import Broken, Connection, request
 from harness.limits import scaled, wait_until
 from harness.nginx import FRAME
 from harness.origin import Answer
-from harness.queued import Load, Pending
+from harness.queued import Load, Pending, patient
 
 QUEUE = """
     fair_queue app { concurrency @CONCURRENCY@; light_lane off; @SETTINGS@ }
@@ -21,7 +21,7 @@ QUEUE = """
 
 def queue(gateway, origin, concurrency=4, settings="", **options):
     origin.on("/held", Answer(hold=True)).on("/work", Answer(delay=0.05))
-    return gateway(QUEUE, origin=origin, concurrency=concurrency, settings=settings, **options)
+    return gateway(QUEUE, origin=origin, concurrency=concurrency, settings=patient(settings), **options)
 
 
 def gauge(running, name):
@@ -125,7 +125,7 @@ def test_waiters_of_an_old_worker_are_served_after_a_reload(gateway, origin):
 
 def test_an_old_worker_that_dies_gives_back_what_it_held(gateway, origin):
     """After a reload the old worker finishes its requests; killed meanwhile, its slots and places are the new one's."""
-    running = queue(gateway, origin, concurrency=2, settings="timeout 5m;")
+    running = queue(gateway, origin, concurrency=2)
     origin.on("/later", Answer())
     old = running.workers()
     lost = crowd(running, 6)

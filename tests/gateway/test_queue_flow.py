@@ -8,7 +8,7 @@ from harness.http1 import Connection, request
 from harness.http2 import Http2
 from harness.limits import scaled, wait_until
 from harness.origin import Answer
-from harness.queued import LOG, Pending, lines
+from harness.queued import LOG, Pending, lines, patient
 
 QUEUE = LOG + """
     proxy_http_version 1.1;
@@ -27,7 +27,7 @@ QUEUE = LOG + """
 @pytest.fixture
 def queue(gateway, origin):
     def make(settings="", locations="", extra="", **options):
-        text = QUEUE.replace("@SETTINGS@", settings).replace("@LOCATIONS@", locations).replace("@HTTP_EXTRA@", extra)
+        text = QUEUE.replace("@SETTINGS@", patient(settings)).replace("@LOCATIONS@", locations).replace("@HTTP_EXTRA@", extra)
         return gateway(text, origin=origin, **options)
 
     origin.on("/held", Answer(hold=True))

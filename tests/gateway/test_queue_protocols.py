@@ -7,7 +7,7 @@ from harness.http1 import Connection, request
 from harness.http2 import Http2
 from harness.limits import wait_until
 from harness.origin import Answer
-from harness.queued import LOG, Pending, lines
+from harness.queued import LOG, Pending, lines, patient
 from harness.tls import client_context
 
 QUEUE = LOG + """
@@ -32,7 +32,7 @@ KINDS = {
 def queue(gateway, certificate):
     def make(origin, passing="proxy_pass http://@ORIGIN@;", settings="", **options):
         text = QUEUE.replace("@PASS@", passing)
-        return gateway(text, origin=origin, settings=settings, cert=certificate[0], key=certificate[1], **options)
+        return gateway(text, origin=origin, settings=patient(settings), cert=certificate[0], key=certificate[1], **options)
 
     return make
 

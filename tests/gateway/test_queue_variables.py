@@ -7,7 +7,7 @@ import pytest
 from harness.http1 import Connection, request
 from harness.limits import wait_until
 from harness.origin import Answer
-from harness.queued import LOG, Pending, lines
+from harness.queued import LOG, Pending, lines, patient
 
 QUEUE = LOG + """
     set_real_ip_from 127.0.0.1; set_real_ip_from unix:; real_ip_header X-Client; proxy_http_version 1.1;
@@ -33,7 +33,7 @@ QUEUE = LOG + """
 @pytest.fixture
 def queue(gateway, origin):
     origin.on("/held", Answer(hold=True))
-    return lambda settings="", concurrency=2, **options: gateway(QUEUE, origin=origin, settings=settings, concurrency=concurrency, **options)
+    return lambda settings="", concurrency=2, **options: gateway(QUEUE, origin=origin, settings=patient(settings), concurrency=concurrency, **options)
 
 
 def hold(gateway, origin, count, **options):

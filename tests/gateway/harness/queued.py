@@ -11,6 +11,11 @@ from .limits import scaled
 LOG = "log_format turn '$uri $status $fair_queue_status $fair_queue_wait $fair_queue_cost_ns $fair_queue_cpu_ns $fair_queue_debt $fair_queue_outer $fair_queue_inner';"
 
 
+def patient(settings):
+    """Settings of a queue in which nobody is refused for having waited, unless they say so themselves: a busy machine may take its time."""
+    return settings if "timeout" in settings else f"{settings} timeout 5m;"
+
+
 class Line:
     def __init__(self, text):
         self.uri, status, self.state, wait, cost, cpu, debt, self.outer, self.inner = text.split()

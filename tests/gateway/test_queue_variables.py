@@ -18,6 +18,7 @@ QUEUE = LOG + """
         proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection $connection_header;
         location / { proxy_pass http://@ORIGIN@; }
         location /cached { proxy_cache cache; proxy_pass http://@ORIGIN@; }
+        location /streamed { proxy_request_buffering off; proxy_pass http://@ORIGIN@; }
         location /other { proxy_pass http://@ORIGIN@; }
         location /quick { proxy_read_timeout 1s; proxy_pass http://@ORIGIN@; }
         location /file { root @PREFIX@; try_files /nginx.conf =404; }
@@ -165,6 +166,18 @@ def test_an_error_page_of_the_application_takes_its_turn(queue, origin):
     answers = [one.response() for one in pending]
     assert [(answer.status, answer.body) for answer in answers] == [(404, b"nothing here")] * 6 and origin.peak == 2
     wait_until(lambda: running.metrics().get("fairway_queue_running", queue="app") == 0)
+
+
+def test_an_upload_that_is_passed_on_as_it_comes_holds_its_slot(queue, origin):
+    running = queue(concurrency=1)
+    with Connection(running.address) as slow:
+        slow.send(b"POST /streamed HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc")
+        wait_until(lambda: running.metrics().get("fairway_queue_running", queue="app") == 1)
+        waiting = Pending(running.address, "/after")
+        wait_until(lambda: running.metrics().get("fairway_queue_waiting", queue="app") == 1)
+        slow.send(b"d" * 7)
+        assert slow.read_response().status == waiting.response().status == 200
+    assert [seen.body for seen in origin.requests] == [b"abcddddddd", b""]
 
 
 def test_a_cached_response_holds_no_slot_while_it_is_read(queue, origin):

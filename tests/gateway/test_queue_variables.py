@@ -19,6 +19,7 @@ QUEUE = LOG + """
         location / { proxy_pass http://@ORIGIN@; }
         location /cached { proxy_cache cache; proxy_pass http://@ORIGIN@; }
         location /streamed { proxy_request_buffering off; proxy_pass http://@ORIGIN@; }
+        location /tried { try_files /none /other; proxy_pass http://@ORIGIN@; }
         location /other { proxy_pass http://@ORIGIN@; }
         location /quick { proxy_read_timeout 1s; proxy_pass http://@ORIGIN@; }
         location /file { root @PREFIX@; try_files /nginx.conf =404; }
@@ -191,6 +192,13 @@ def test_a_cached_response_holds_no_slot_while_it_is_read(queue, origin):
     assert request(running.address, "GET", "/other").status == 200 and len(origin.seen("/cached")) == 1
     for reader in readers:
         reader.close()
+
+
+def test_one_turn_for_one_upstream_part(queue, origin):
+    """Redirected with the slot in hand, before any upstream was asked: it is kept, not asked for again."""
+    running = queue(concurrency=1)
+    assert request(running.address, "GET", "/tried").status == 200 and [seen.path for seen in origin.requests] == ["/other"]
+    assert running.metrics().total("fairway_queue_requests_total", queue="app") == 1
 
 
 # While it waits

@@ -4,6 +4,7 @@
 
 #include "nginx/address.h"
 #include "nginx/block.h"
+#include "nginx/store_client.h"
 
 namespace fairway::ngx {
 
@@ -15,19 +16,42 @@ constexpr std::uint32_t kRetryTooOften = 1;
 constexpr std::uint32_t kRetryEntries = 10;
 constexpr std::uint32_t kRetryFull = 30;
 constexpr std::uint32_t kRetryClosed = 60;
+constexpr std::uint32_t kRetryDown = 5;
 
-}  // namespace
-
-void end_session(Worker& worker, const RoomConf& room, const Token& token) noexcept {
-  worker.end_session(room, token.sid);
+room::Operation release_of(const Token& token) noexcept {
   room::Operation operation;
   operation.kind = room::Kind::release;
   operation.sid = token.sid;
   operation.epoch = token.epoch;
   operation.number = token.number;
   operation.admitted = token.admitted * kSecond;
+  return operation;
+}
+
+}  // namespace
+
+void end_session(Worker& worker, const RoomConf& room, const Token& token) noexcept {
+  worker.end_session(room, token.sid);
+  const room::Operation operation = release_of(token);
+  if (worker.store() != nullptr) {
+    worker.store()->release(room, operation);
+    return;
+  }
   room::Answer answer;
   worker.call(room, {&operation, 1}, {&answer, 1});
+}
+
+Verdict Gate::ask(room::Kind kind, const Token& token, Next next) noexcept {
+  asked_ = token;
+  next_ = next;
+  question_ = operation(kind, token);
+  return {Verdict::Action::ask, {}};
+}
+
+Verdict Gate::go_on(const StoreAnswer& answer) noexcept {
+  down_ = answer.down;
+  summary_ = answer.summary;
+  return (this->*next_)(answer.answer);
 }
 
 Verdict Gate::decide() noexcept {
@@ -52,47 +76,72 @@ Verdict Gate::decide() noexcept {
   return has_ticket() ? enter() : newcomer();
 }
 
-Reply Gate::status() noexcept {
-  Verdict verdict;
+Verdict Gate::status() noexcept {
   if (shown_.pass && young(shown_.pass_token)) {
     name(shown_.pass_token);
-    return simple(page::Kind::waiting, "admitted", 0);
+    return {Verdict::Action::through, {}};
   }
   if (!shows_token()) {
-    return simple(page::Kind::waiting, "unknown", 1);
+    return {Verdict::Action::reply, simple(page::Kind::waiting, "unknown", 1)};
   }
   const Token& token = shown_.pass ? shown_.pass_token : shown_.ticket_token;
   name(token);
   if (!shown_.pass && !worker_.allow_poll(room_, token.sid)) {
-    return busy(token, kRetryTooOften).reply;
+    return busy(token, kRetryTooOften);
   }
-  const room::Answer answer = ask(operation(room::Kind::poll, token));
-  if (answer.state == room::State::unknown || answer.state == room::State::gone) {
-    return simple(page::Kind::waiting, "unknown", 1);
-  }
-  verdict = act_on(answer, token);
-  return verdict.action == Verdict::Action::through ? simple(page::Kind::waiting, "admitted", 0) : verdict.reply;
+  return ask(room::Kind::poll, token, &Gate::after_status);
 }
 
-bool Gate::leave() noexcept {
-  if (shown_.pass) {
-    ngx::end_session(worker_, room_, shown_.pass_token);
+Verdict Gate::after_status(const room::Answer& answer) noexcept {
+  if (down_) {
+    return status_without_store();
   }
-  if (has_ticket() && (!shown_.pass || shown_.ticket_token.sid != shown_.pass_token.sid)) {
-    ngx::end_session(worker_, room_, shown_.ticket_token);
+  if (answer.state == room::State::unknown || answer.state == room::State::gone) {
+    return {Verdict::Action::reply, simple(page::Kind::waiting, "unknown", 1)};
   }
-  return shows_token();
+  return act_on(answer, asked_);
+}
+
+Verdict Gate::leave() noexcept {
+  return shown_.pass ? end(shown_.pass_token, &Gate::after_leave) : has_ticket() ? end(shown_.ticket_token, &Gate::after_both) : Verdict{};
+}
+
+Verdict Gate::after_leave(const room::Answer& answer) noexcept {
+  if (has_ticket() && shown_.ticket_token.sid != shown_.pass_token.sid) {
+    (void)after_both(answer);
+    return end(shown_.ticket_token, &Gate::after_both);
+  }
+  return after_both(answer);
+}
+
+Verdict Gate::after_both(const room::Answer&) noexcept {
+  if (down_ && worker_.store() != nullptr) {
+    worker_.store()->release(room_, question_);  // when it is back
+  }
+  return {};
+}
+
+Verdict Gate::end(const Token& token, Next next) noexcept {
+  worker_.end_session(room_, token.sid);
+  asked_ = token;
+  next_ = next;
+  question_ = release_of(token);
+  return {Verdict::Action::ask, {}};
 }
 
 Verdict Gate::heartbeat() noexcept {
-  const Token pass = shown_.pass_token;
-  const room::Answer answer = ask(operation(room::Kind::heartbeat, pass));
+  return ask(room::Kind::heartbeat, shown_.pass_token, &Gate::after_heartbeat);
+}
+
+Verdict Gate::after_heartbeat(const room::Answer& answer) noexcept {
+  const Token pass = asked_;
+  if (down_ || answer.state == room::State::no_memory) {
+    renew_pass(pass);
+    return settle(Verdict::Action::through, Outcome::refreshed);
+  }
   switch (answer.state) {
     case room::State::admitted:
       give_pass(pass.sid, answer);
-      return settle(Verdict::Action::through, Outcome::refreshed);
-    case room::State::no_memory:
-      renew_pass(pass);
       return settle(Verdict::Action::through, Outcome::refreshed);
     case room::State::gone:
     case room::State::unknown:
@@ -108,13 +157,19 @@ Verdict Gate::enter() noexcept {
   if (!worker_.allow_poll(room_, token.sid)) {
     return busy(token, kRetryTooOften);
   }
-  const bool counts = token.number == 0;  // a numbered ticket is no new session
-  const sockaddr* address = r_->connection->sockaddr;
-  const bool allowed = !counts || worker_.allow_entry(room_, address);
+  counts_ = token.number == 0;  // a numbered ticket is no new session
+  allowed_ = !counts_ || worker_.allow_entry(room_, r_->connection->sockaddr);
   // whoever may not come anew may still hold a place
-  const room::Answer answer = ask(operation(allowed ? room::Kind::enter : room::Kind::poll, token));
-  if (counts && allowed && !answer.created) {
-    worker_.refund_entry(room_, address);
+  return ask(allowed_ ? room::Kind::enter : room::Kind::poll, token, &Gate::after_enter);
+}
+
+Verdict Gate::after_enter(const room::Answer& answer) noexcept {
+  const Token token = asked_;
+  if (down_) {
+    return allowed_ ? enter_without_store() : busy(token, kRetryEntries);
+  }
+  if (counts_ && allowed_ && !answer.created) {
+    worker_.refund_entry(room_, r_->connection->sockaddr);
   }
   if (answer.state == room::State::unknown) {
     return busy(token, kRetryEntries);
@@ -129,18 +184,66 @@ Verdict Gate::enter_open() noexcept {
   if (!known && !worker_.random(token.sid.bytes.data(), token.sid.bytes.size())) {
     return settle(Verdict::Action::through, Outcome::open);
   }
-  room::Answer answer = ask(operation(shown_.pass ? room::Kind::heartbeat : room::Kind::enter, token));
-  if (answer.state == room::State::gone) {
-    token = {};
+  counts_ = true;  // may start anew, once
+  return ask(shown_.pass ? room::Kind::heartbeat : room::Kind::enter, token, &Gate::after_enter_open);
+}
+
+Verdict Gate::after_enter_open(const room::Answer& answer) noexcept {
+  if (!down_ && answer.state == room::State::gone && counts_) {
+    Token token;
+    counts_ = false;
     if (worker_.random(token.sid.bytes.data(), token.sid.bytes.size())) {
-      answer = ask(operation(room::Kind::enter, token));
+      return ask(room::Kind::enter, token, &Gate::after_enter_open);
     }
   }
-  name(token);
-  if (answer.state == room::State::admitted) {
-    give_pass(token.sid, answer);
+  name(asked_);
+  if (down_ && shown_.pass) {
+    renew_pass(shown_.pass_token);
+  } else if (down_) {
+    give_unseen_pass(asked_.sid);
+  } else if (answer.state == room::State::admitted) {
+    give_pass(asked_.sid, answer);
   }
   return settle(Verdict::Action::through, Outcome::open);
+}
+
+// The store is down and the visitor is not inside: in or out, as on_store_failure says. A place held in line is kept.
+Verdict Gate::enter_without_store() noexcept {
+  const bool open = room_.fail_open && room_.settings.mode == room::Mode::normal && room_.settings.capacity != 0;
+  if (!open || !worker_.allow_unseen(room_)) {
+    if (counts_) {
+      worker_.refund_entry(room_, r_->connection->sockaddr);
+    }
+    return unavailable();
+  }
+  give_ticket(asked_.sid, asked_.epoch, asked_.number);
+  give_unseen_pass(asked_.sid);
+  return settle(Verdict::Action::through, Outcome::fail_open);
+}
+
+// … and only asks how things stand.
+Verdict Gate::status_without_store() noexcept {
+  if (shown_.pass) {
+    renew_pass(asked_);
+    return {};
+  }
+  if (!room_.fail_open) {
+    return unavailable();
+  }
+  give_ticket(asked_.sid, asked_.epoch, asked_.number);
+  Reply reply = simple(page::Kind::waiting, "waiting", jitter(kRetryDown));
+  reply.rank = worker_.last_rank(asked_.sid);
+  reply.waiting = std::max<std::uint64_t>(worker_.row(room_).summary.waiting, reply.rank);
+  reply.paused = true;
+  reply.stale = true;
+  return settle(Verdict::Action::reply, Outcome::waiting, reply);
+}
+
+Verdict Gate::unavailable() noexcept {
+  give_ticket(asked_.sid, asked_.epoch, asked_.number);
+  Reply reply = simple(page::Kind::unavailable, "unavailable", jitter(kRetryDown));
+  reply.status = NGX_HTTP_SERVICE_UNAVAILABLE;
+  return settle(Verdict::Action::reply, Outcome::unavailable, reply);
 }
 
 // No valid token: no state is made anywhere, but the next request can show a ticket.
@@ -167,6 +270,7 @@ Verdict Gate::act_on(const room::Answer& answer, const Token& token) noexcept {
     case room::State::waiting:
       visit_.pass = {};
       visit_.rank = answer.rank;
+      worker_.rank_told(token.sid, answer.rank);
       give_ticket(token.sid, answer.epoch, answer.number);
       return settle(Verdict::Action::reply, Outcome::waiting, describe(answer));
     case room::State::closed:

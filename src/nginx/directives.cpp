@@ -78,10 +78,11 @@ char* set_store(ngx_conf_t* cf, ngx_command_t*, void* data) noexcept {
   if (conf.memory != 0 || conf.store != nullptr) {
     return conf_says("is duplicate");
   }
-  if (view(argument(cf, 1)) != "memory") {
+  const std::string_view first = view(argument(cf, 1));
+  if (first.starts_with("unix:") || first.find("://") != std::string_view::npos) {
     return set_shared_store(cf, conf);
   }
-  if (cf->args->nelts != 3) {
+  if (first != "memory" || cf->args->nelts != 3) {
     return conf_says("must be \"memory SIZE\", such as \"memory 32m\", or the URL of a shared store, such as \"valkey://localhost\"");
   }
   const auto size = parse_bytes(view(argument(cf, 2)));

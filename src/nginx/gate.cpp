@@ -89,7 +89,8 @@ Verdict Gate::status() noexcept {
   if (!shown_.pass && !worker_.allow_poll(room_, token.sid)) {
     return busy(token, kRetryTooOften);
   }
-  return ask(room::Kind::poll, token, &Gate::after_status);
+  // a pass counts as one: after a loss of the store's state its holder is inside, not in line
+  return ask(shown_.pass ? room::Kind::heartbeat : room::Kind::poll, token, &Gate::after_status);
 }
 
 Verdict Gate::after_status(const room::Answer& answer) noexcept {

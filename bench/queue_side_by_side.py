@@ -7,6 +7,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import plot
 from gateway_pairs import ROOT, Server, alternate, rate_of, table
 
 sys.path.insert(0, str(ROOT / "tests/gateway"))
@@ -81,12 +82,14 @@ def measure(address, hog, seconds, hogs=100):
 
 
 def rows(addresses, hog, cost, seconds):
-    lines = []
+    """Lines of the table, and what the plot shows: {name: {percentile: ms}}."""
+    lines, shown = [], {}
     for name, address in addresses.items():
         light, failed, done = measure(address, hog, seconds)
-        times = " | ".join(f"{percentile(light, share) * 1000:.0f}" for share in (0.5, 0.99)) if light else "- | -"
-        lines.append(f"| {name} | {times} | {failed} of {failed + len(light)} | {done * cost / seconds / C:.2f} |")
-    return lines
+        p50, p99 = (percentile(light, share) * 1000 if light else float("nan") for share in (0.5, 0.99))
+        lines.append(f"| {name} | {p50:.0f} | {p99:.0f} | {failed} of {failed + len(light)} | {done * cost / seconds / C:.2f} |")
+        shown[name] = {"p50": p50, "p99": p99}
+    return lines, shown
 
 
 def side_by_side(seconds):
@@ -98,10 +101,12 @@ def side_by_side(seconds):
             addresses = {"fair_queue": gateway.gateway.address_of(1), "fair_queue, order fifo": gateway.gateway.address_of(2),
                          "HAProxy, maxconn and queue": ("127.0.0.1", haproxy.port), "nginx limit_conn": gateway.gateway.address_of(3)}
             alone, _, _ = measure(gateway.gateway.address_of(4), "/light", 3, hogs=0)
-            text = [f"Light users alone: p50 {percentile(alone, 0.5) * 1000:.0f} ms, p99 {percentile(alone, 0.99) * 1000:.0f} ms.\n"]
+            base = {"p50": percentile(alone, 0.5) * 1000, "p99": percentile(alone, 0.99) * 1000}
+            text = [f"Light users alone: p50 {base['p50']:.0f} ms, p99 {base['p99']:.0f} ms. nginx limit_conn refuses instead of queuing: look at its failures.\n"]
             for title, path, cost in (("requests of 100 ms", "/hog", 0.1), ("requests of 2 s", "/slow", 2.0)):
-                text += [f"Hog: 100 connections, {title}.\n", "| | light p50, ms | light p99, ms | light failures | hog's share of the slots |", "|---|---|---|---|---|",
-                         *rows(addresses, path, cost, seconds), ""]
+                lines, shown = rows(addresses, path, cost, seconds)
+                text += [f"Hog: 100 connections, {title}.\n", "| | light p50, ms | light p99, ms | light failures | hog's share of the slots |", "|---|---|---|---|---|", *lines, "",
+                         plot.bars(f"light-users{path.replace('/', '-')}", f"Light users beside a hog with {title}", {"no hog": base, **shown}, "ms (logarithmic)")]
                 wait_until(lambda: origin.running == 0, 30)
             return text
     finally:

@@ -47,7 +47,7 @@ room::Operation operation(room::Kind kind, std::uint64_t visitor) {
 // A number in the text of INFO.
 double info(Connection& side, std::string_view section, std::string_view name) {
   const std::string text = side.command({"INFO", section}).text;
-  const auto at = text.find("\n" + std::string(name) + ":");
+  const auto at = text.find(std::string("\n").append(name).append(":"));
   if (at == std::string::npos) throw std::runtime_error("the server does not tell " + std::string(name));
   return std::strtod(text.c_str() + at + name.size() + 2, nullptr);
 }

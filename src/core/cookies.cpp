@@ -10,23 +10,23 @@ constexpr bool is_blank(char c) noexcept {
   return c == ' ' || c == '\t';
 }
 
-std::string_view without_leading_blanks(std::string_view text) noexcept {
-  std::size_t blanks = 0;
-  while (blanks < text.size() && is_blank(text[blanks])) ++blanks;
-  return text.substr(blanks);
-}
-
 std::string_view trim(std::string_view text) noexcept {
   text = without_leading_blanks(text);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
   return text;
 }
 
-bool is_ours(std::string_view name) noexcept {
+}  // namespace
+
+bool is_fairway_cookie(std::string_view name) noexcept {
   return name.starts_with(kTicketCookie) || name.starts_with(kPassCookie);
 }
 
-}  // namespace
+std::string_view without_leading_blanks(std::string_view text) noexcept {
+  std::size_t blanks = 0;
+  while (blanks < text.size() && is_blank(text[blanks])) ++blanks;
+  return text.substr(blanks);
+}
 
 bool CookieReader::next() noexcept {
   if (ended_) return false;
@@ -47,28 +47,6 @@ std::size_t find_cookies(std::string_view header, std::string_view name, std::sp
     if (reader.name() == name) out[found++] = reader.value();
   }
   return found;
-}
-
-StrippedCookies strip_cookies(std::string_view header, std::span<char> out) noexcept {
-  StrippedCookies result;
-  char* at = out.data();
-  bool first = true;
-  bool any_left = false;
-  CookieReader reader(header);
-  while (reader.next()) {
-    if (is_ours(reader.name())) {
-      result.removed = true;
-      continue;
-    }
-    // The blank after a `;` goes with the `;`.
-    const std::string_view piece = first && result.removed ? without_leading_blanks(reader.piece()) : reader.piece();
-    if (!first) *at++ = ';';
-    at = std::copy(piece.begin(), piece.end(), at);
-    first = false;
-    any_left = any_left || !trim(piece).empty();
-  }
-  if (any_left) result.size = static_cast<std::size_t>(at - out.data());
-  return result;
 }
 
 }  // namespace fairway

@@ -2,6 +2,7 @@
 // Nothing is allocated and nothing is unquoted or decoded.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string_view>
@@ -40,8 +41,33 @@ struct StrippedCookies {
   bool removed = false;  // false: what was written is the header as it was
 };
 
-// Writes the header without the cookies whose names start with kTicketCookie or kPassCookie; the others stay as they are, in
-// order. `out` has at least the header's size and does not overlap it.
-StrippedCookies strip_cookies(std::string_view header, std::span<char> out) noexcept;
+bool is_fairway_cookie(std::string_view name) noexcept;
+std::string_view without_leading_blanks(std::string_view text) noexcept;
+
+// Writes the header without the cookies whose names start with kTicketCookie or kPassCookie, and calls ours(name, value) for each of
+// those; the others stay as they are, in order. `out` has at least the header's size and does not overlap it.
+template <class F>
+StrippedCookies strip_cookies(std::string_view header, std::span<char> out, F ours) noexcept {
+  StrippedCookies result;
+  char* at = out.data();
+  bool first = true;
+  bool any_left = false;
+  CookieReader reader(header);
+  while (reader.next()) {
+    if (is_fairway_cookie(reader.name())) {
+      ours(reader.name(), reader.value());
+      result.removed = true;
+      continue;
+    }
+    // The blank after a `;` goes with the `;`.
+    const std::string_view piece = first && result.removed ? without_leading_blanks(reader.piece()) : reader.piece();
+    if (!first) *at++ = ';';
+    at = std::copy(piece.begin(), piece.end(), at);
+    first = false;
+    any_left = any_left || !without_leading_blanks(piece).empty();
+  }
+  if (any_left) result.size = static_cast<std::size_t>(at - out.data());
+  return result;
+}
 
 }  // namespace fairway

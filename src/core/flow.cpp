@@ -123,13 +123,12 @@ void InnerKey::absent() noexcept {
 }
 
 void InnerKey::field(Kind kind, const void* data, std::size_t size) noexcept {
-  const std::uint64_t length = size;
-  if (kMaxHashedBytes - size_ < 1 + sizeof length) return;  // nor will any later field fit
-  buffer_[size_++] = static_cast<std::uint8_t>(kind);
-  std::memcpy(&buffer_[size_], &length, sizeof length);
-  size_ += sizeof length;
+  const auto head = static_cast<std::uint32_t>(std::min<std::size_t>(size, (1U << 30) - 1) << 2 | static_cast<std::size_t>(kind));
+  if (kMaxHashedBytes - size_ < sizeof head) return;  // nor will any later field fit
+  std::memcpy(&buffer_[size_], &head, sizeof head);
+  size_ += sizeof head;
   const std::size_t taken = std::min(size, kMaxHashedBytes - size_);
-  std::copy_n(static_cast<const std::uint8_t*>(data), taken, buffer_.data() + size_);
+  std::memcpy(buffer_.data() + size_, data, taken);
   size_ += taken;
 }
 

@@ -49,8 +49,8 @@ std::size_t print(const OuterKey& key, std::span<char, kMaxOuterKeyText> out) no
 inline constexpr std::size_t kMaxHashedBytes = 4096;  // of one client, all fields together
 
 // Gathers what tells the sessions of a network apart and hashes it. Call address() first if it counts, then one add() or absent()
-// for each configured cookie and header, always in the same order. Each field is written with its kind and full length before it,
-// so no two lists of fields give the same bytes; what is beyond kMaxHashedBytes is left out (its length still counts).
+// for each configured cookie and header, always in the same order. Each field is written with its kind and length before it,
+// so no two lists of fields give the same bytes; what is beyond kMaxHashedBytes is left out (its length still counts, up to 2^30 - 1).
 class InnerKey {
  public:
   explicit InnerKey(const OuterKey& network) noexcept;

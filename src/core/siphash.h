@@ -1,4 +1,5 @@
-// SipHash-2-4: the keyed hash for tables that clients can fill. Key is random at start.
+// SipHash-1-3: the keyed hash for tables that clients can fill. One round a word and three at the end are what the hash tables of
+// several languages use: nobody who does not see the digests can aim at a place. Key is random at start.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,3 @@
-#include <openssl/crypto.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -21,6 +19,21 @@ std::size_t slot_of(std::string_view text, std::size_t mask) noexcept {
   return static_cast<std::size_t>(word * 0x9e3779b97f4a7c15u >> 32) & mask;
 }
 
+// Signatures, in a time that does not depend on where they differ: eight bytes a step, the last step overlapping.
+bool same_signature(const char* a, const char* b) noexcept {
+  static_assert(kBase64Size32 >= 8);
+  const auto difference = [a, b](std::size_t at) noexcept {
+    std::uint64_t x = 0;
+    std::uint64_t y = 0;
+    std::memcpy(&x, a + at, sizeof x);
+    std::memcpy(&y, b + at, sizeof y);
+    return x ^ y;
+  };
+  std::uint64_t all = difference(kBase64Size32 - 8);
+  for (std::size_t at = 0; at + 8 <= kBase64Size32; at += 8) all |= difference(at);
+  return all == 0;
+}
+
 }  // namespace
 
 struct TokenCache::Slot {
@@ -35,8 +48,7 @@ struct TokenCache::Slot {
   bool holds(const KeyRing& keys, std::string_view other) const noexcept {
     if (ring != keys.serial() || size != other.size()) return false;
     const std::size_t message = size - kBase64Size32;
-    return CRYPTO_memcmp(text.data() + message, other.data() + message, kBase64Size32) == 0 &&
-           std::memcmp(text.data(), other.data(), message) == 0;
+    return same_signature(text.data() + message, other.data() + message) && std::memcmp(text.data(), other.data(), message) == 0;
   }
   std::string_view room() const noexcept { return {text.data() + room_at, room_size}; }
   void fill(const KeyRing& keys, std::string_view from, const SignedToken& read) noexcept {

@@ -59,7 +59,7 @@ page::Values values_of(const RoomConf& room, const Reply& reply) noexcept {
 
 std::string json_of(const RoomConf& room, const Visit& visit, const Reply& reply) {
   std::string json;
-  page::append_json(values_of(room, reply), reply.state, visit.fairway_cookie ? std::string_view{} : visit.ticket, json);
+  page::append_json(values_of(room, reply), reply.state, visit.our_cookies().empty() ? visit.ticket : std::string_view{}, json);
   return json.append("\n");
 }
 

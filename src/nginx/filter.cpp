@@ -174,7 +174,7 @@ bool hand_out(ngx_http_request_t* r, const Visit& visit, bool& out) noexcept {
   if (!is_cross_site_write(r, visit) && !hand_out_cookies(r, visit, out)) {
     return false;
   }
-  return visit.clear || !visit.header_form() || visit.fairway_cookie || hand_out_headers(r, visit, out);
+  return visit.clear || !visit.header_form() || !visit.our_cookies().empty() || hand_out_headers(r, visit, out);
 }
 
 }  // namespace

@@ -41,13 +41,10 @@ void Gate::read(TokenKind kind) noexcept {
   const Network network = room_.bind_network ? network_of(r_->connection->sockaddr) : Network{};
   const std::string_view cookie = view(kind == TokenKind::pass ? room_.pass_cookie : room_.ticket_cookie);
   std::size_t tried = 0;  // of several cookies of one name four are looked at
-  for (std::size_t i = 0; i < visit_.cookie_headers && tried < kMaxSameCookies; ++i) {
-    std::string_view values[kMaxSameCookies];
-    const std::size_t found = find_cookies(visit_.cookies[i], cookie, std::span<std::string_view>(values).first(kMaxSameCookies - tried));
-    for (std::size_t k = 0; k < found; ++k) {
-      consider(values[k], kind, network);
+  for (const OurCookie& shown : visit_.our_cookies()) {
+    if (shown.name == cookie && tried++ < kMaxSameCookies) {
+      consider(shown.value, kind, network);
     }
-    tried += found;
   }
   if (const std::string_view text = kind == TokenKind::pass ? visit_.seen.pass : visit_.seen.ticket; !text.empty()) {
     consider(text, kind, network);

@@ -66,8 +66,20 @@ void look(ngx_http_request_t* r, Seen& seen) noexcept {
   });
 }
 
-// Takes our cookies out of the Cookie headers; the values as they came stay with the visit. Sets `empty` when a header has
-// nothing left and must go as a whole.
+bool keep(ngx_http_request_t* r, Visit& visit, std::string_view name, std::string_view value) noexcept {
+  if (visit.cookies.elts == nullptr && ngx_array_init(&visit.cookies, r->pool, 4, sizeof(OurCookie)) != NGX_OK) {
+    return false;
+  }
+  void* place = ngx_array_push(&visit.cookies);
+  if (place == nullptr) {
+    return false;
+  }
+  new (place) OurCookie{name, value};
+  return true;
+}
+
+// Takes our cookies out of the Cookie headers; they stay with the visit. Sets `empty` when a header has nothing left and must go
+// as a whole.
 ngx_int_t strip_cookies(ngx_http_request_t* r, Visit& visit, bool& empty) noexcept {
   auto** cookies = static_cast<ngx_table_elt_t**>(r->headers_in.cookies.elts);
   ngx_uint_t kept = 0;
@@ -78,12 +90,14 @@ ngx_int_t strip_cookies(ngx_http_request_t* r, Visit& visit, bool& empty) noexce
       if (stripped == nullptr) {
         return NGX_ERROR;
       }
-      const StrippedCookies result = fairway::strip_cookies(value, {stripped, value.size()});
+      bool memory = true;
+      const StrippedCookies result = fairway::strip_cookies(
+          value, {stripped, value.size()},
+          [&](std::string_view name, std::string_view text) noexcept { memory = memory && keep(r, visit, name, text); });
+      if (!memory) {
+        return NGX_ERROR;
+      }
       if (result.removed) {
-        if (visit.cookie_headers < Visit::kCookieHeaders) {
-          visit.cookies[visit.cookie_headers++] = value;
-        }
-        visit.fairway_cookie = true;
         cookies[i]->value = str({stripped, result.size});
         if (result.size == 0) {
           cookies[i]->key.len = 0;  // no real header has such a name

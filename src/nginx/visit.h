@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "core/token.h"
@@ -20,14 +21,14 @@ struct Seen {
   bool fairway = false;           // some Fairway-* header was there
 };
 
-struct Visit {
-  static constexpr std::size_t kCookieHeaders = 4;
+struct OurCookie {
+  std::string_view name, value;
+};
 
+struct Visit {
   ngx_http_request_t* r = nullptr;
   Seen seen;
-  std::string_view cookies[kCookieHeaders];  // Cookie headers as they came, before ours were taken out
-  std::size_t cookie_headers = 0;
-  bool fairway_cookie = false;  // at least one cookie of ours came
+  ngx_array_t cookies{};  // OurCookie: those that came, of all rooms, in order
 
   const RoomConf* room = nullptr;  // nullptr until a room was asked
   Outcome outcome = Outcome::none;
@@ -45,6 +46,7 @@ struct Visit {
   bool set_ticket = false, set_pass = false;  // as cookies; the header form carries what is current
   bool clear = false;                         // both cookies are to go
 
+  std::span<const OurCookie> our_cookies() const noexcept { return {static_cast<const OurCookie*>(cookies.elts), cookies.nelts}; }
   bool header_form() const noexcept { return !seen.ticket.empty() || !seen.pass.empty(); }
 };
 

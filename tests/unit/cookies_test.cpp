@@ -15,6 +15,8 @@ std::vector<std::string> find(std::string_view header, std::string_view name) {
   return {found, found + count};
 }
 
+using Strings = std::vector<std::string>;
+
 struct Stripped {
   std::string text;
   bool removed;
@@ -27,11 +29,18 @@ struct Stripped {
 
 Stripped strip(const std::string& header) {
   std::string out(header.size(), '?');
-  const StrippedCookies result = strip_cookies(header, out);
+  const StrippedCookies result = strip_cookies(header, out, [](std::string_view, std::string_view) {});
   return {out.substr(0, result.size), result.removed};
 }
 
-using Strings = std::vector<std::string>;
+// "name=value" of each cookie that was taken out.
+Strings taken(const std::string& header) {
+  std::string out(header.size(), '?');
+  Strings all;
+  strip_cookies(header, out,
+                [&all](std::string_view name, std::string_view value) { all.push_back(std::string(name).append("=").append(value)); });
+  return all;
+}
 
 TEST(Cookies, FindsExactNames) {
   EXPECT_EQ(find("a=1; b=2; c=3", "b"), Strings{"2"});
@@ -43,6 +52,12 @@ TEST(Cookies, FindsExactNames) {
   EXPECT_EQ(find("b=", "b"), Strings{""});
   EXPECT_EQ(find("x=b=2", "b"), Strings{});
   EXPECT_EQ(find("b=x=y", "b"), Strings{"x=y"});
+}
+
+TEST(Cookies, TellsWhatItTakesOut) {
+  EXPECT_EQ(taken("a=1; fairway_pass_a=x; fairway_ticket_b = y ;fairway_pass_a=z; b=2; fairway_pass_c"),
+            (Strings{"fairway_pass_a=x", "fairway_ticket_b=y", "fairway_pass_a=z", "fairway_pass_c="}));
+  EXPECT_EQ(taken("a=1; fairway=2; Fairway_pass_a=3"), Strings{});
 }
 
 TEST(Cookies, ToleratesBlanksAndKeepsQuotes) {

@@ -99,9 +99,9 @@ class Gateway:
     @MODULE@ and @NAME@ for each keyword argument `name`. A place for fairway_state is given unless the text names one.
 
     main: lines at top level. modules: further modules to load. whole: `http` is the whole file. control: with a server for metrics().
-    single: master_process off, one process that serves."""
+    single: master_process off, one process that serves. under: a command that runs nginx, such as valgrind."""
 
-    def __init__(self, http, workers=1, main="", modules=(), whole=False, control=True, single=False, log_level="info", **values):
+    def __init__(self, http, workers=1, main="", modules=(), whole=False, control=True, single=False, log_level="info", under=(), **values):
         self.prefix = Path(tempfile.mkdtemp(prefix="fairway-"))
         self.prefix.chmod(0o755)  # workers run as another user when the test is root
         self.state = self.prefix / "state"
@@ -109,6 +109,7 @@ class Gateway:
             (self.prefix / "temp" / name).mkdir(parents=True)
         self.workers_wanted = 0 if single else workers
         self.main, self.modules, self.whole, self.control, self.log_level = main, modules, whole, control, log_level
+        self.under = under
         self.values = values
         self.ports = {}
         self.process = None
@@ -183,7 +184,7 @@ class Gateway:
 
     def _launch(self):
         with open(self._stderr, "ab") as stderr:
-            self.process = subprocess.Popen([NGINX, "-p", self.prefix, "-c", self.config, "-e", self.prefix / "error.log"], env=environment(),
+            self.process = subprocess.Popen([*self.under, NGINX, "-p", self.prefix, "-c", self.config, "-e", self.prefix / "error.log"], env=environment(),
                                             stdin=subprocess.DEVNULL, stdout=stderr, stderr=stderr, start_new_session=True)
 
     def _wait_listening(self):

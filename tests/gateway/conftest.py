@@ -8,7 +8,7 @@ from harness.nginx import Gateway
 from harness.origin import Origin
 from harness.stores import BadStore, Store
 
-pytest_plugins = ("harness.rooms",)
+pytest_plugins = ("harness.rooms", "harness.shared_rooms")
 
 
 @pytest.hookimpl(hookwrapper=True)

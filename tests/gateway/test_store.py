@@ -1,31 +1,19 @@
 """A room on a shared store: the same answers as on memory, one line for several gateways, and nothing left behind."""
 
 import os
+import socket
 
 import pytest
 
 from harness.limits import wait_until
+from harness.shared_rooms import QUICK, one_keys_file
 from harness.visitor import Visitor
 
-ROOM = """
-    fairway_store @STORE@;
-    waiting_room sale { capacity 2; poll_interval 100ms 100ms; @SETTINGS@ }
-    server { listen @LISTEN@;
-        location / { waiting_room sale; proxy_set_header X-Session $waiting_room_session; proxy_pass http://@ORIGIN@;
-                     add_header X-Room "$waiting_room_state $waiting_room_name $waiting_room_rank" always; }
-    }
-"""
+ROOM = f"capacity 2; {QUICK}"
 
 
-@pytest.fixture
-def room(gateway, origin, store):
-    """room(settings, …): a gateway with that room on the store of the test."""
-    return lambda settings="", url=None, text=ROOM, **options: gateway(
-        text.replace("@SETTINGS@", settings).replace("@STORE@", url or store.url), origin=origin, **options)
-
-
-def test_a_visit_from_the_first_page_to_leaving(room, store):
-    running = room()
+def test_a_visit_from_the_first_page_to_leaving(shared_room, store):
+    running = shared_room(ROOM)
     first, second, third = (Visitor(running.address) for _ in range(3))
     assert first.page("/").status == 200 and second.page("/").status == 200
     waiting = third.page("/shop?a=1")
@@ -43,8 +31,8 @@ def test_a_visit_from_the_first_page_to_leaving(room, store):
     assert samples.get("fairway_room_inside", room="sale") == 2
 
 
-def test_a_young_pass_asks_nobody(room, store):
-    running = room("refresh 5m;")
+def test_a_young_pass_asks_nobody(shared_room, store):
+    running = shared_room(f"refresh 5m; {ROOM}")
     inside = Visitor(running.address)
     assert inside.page("/").status == 200
     store.pause()
@@ -55,11 +43,9 @@ def test_a_young_pass_asks_nobody(room, store):
         store.resume()
 
 
-def test_two_gateways_share_one_line(room):
-    one, other = room(), room()
-    other_keys = other.state / "keys"
-    other_keys.write_text(one.keys)
-    other.reload()
+def test_two_gateways_share_one_line(shared_room):
+    one, other = shared_room(ROOM), shared_room()
+    one_keys_file([one, other])
     visitors = [Visitor((one, other)[i % 2].address) for i in range(6)]
     answers = [visitor.page("/") for visitor in visitors]
     assert [answer.status for answer in answers] == [200, 200, 429, 429, 429, 429]
@@ -71,10 +57,9 @@ def test_two_gateways_share_one_line(room):
     assert visitors[3].status().json["rank"] == 1
 
 
-def test_who_was_ended_in_one_gateway_is_refused_by_the_other(room):
-    one, other = room("refresh 5m;"), room("refresh 5m;")
-    (other.state / "keys").write_text(one.keys)
-    other.reload()
+def test_who_was_ended_in_one_gateway_is_refused_by_the_other(shared_room):
+    one, other = shared_room(f"refresh 5m; {ROOM}"), shared_room(f"refresh 5m; {ROOM}")
+    one_keys_file([one, other])
     visitor = Visitor(one.address)
     assert visitor.page("/").status == 200
     stolen = dict(visitor.jar)
@@ -89,7 +74,7 @@ def test_who_was_ended_in_one_gateway_is_refused_by_the_other(room):
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_unix_socket_password_user_and_database(room, make_store, tmp_path, workers):
+def test_unix_socket_password_user_and_database(shared_room, make_store, tmp_path, workers):
     server = make_store("--requirepass", "s3cret")
     server.command("AUTH", "s3cret")
     server.command("ACL", "SETUSER", "shop", "on", ">p%w", "~*", "+@all")
@@ -98,15 +83,15 @@ def test_unix_socket_password_user_and_database(room, make_store, tmp_path, work
     os.chmod(tmp_path, 0o755)
     for url, number in ((f"unix:{server.socket} password=@{file}", 0), (f"redis://shop:p%25w@127.0.0.1:{server.port}/3", 3),
                         (f"valkey://localhost:{server.port}/5 password=@{file}", 5)):
-        running = room(url=url, workers=workers)
+        running = shared_room(ROOM, url=url, workers=workers)
         assert [Visitor(running.address).page("/").status for _ in range(3)] == [200, 200, 429]
         server.command("SELECT", number)
         assert server.command("EXISTS", "fairway:{sale}:state") == 1
         server.command("FLUSHALL")
 
 
-def test_a_client_that_leaves_while_the_store_is_asked(room, store):
-    running = room("on_store_failure closed;", url=f"{store.url} timeout=2s")
+def test_a_client_that_leaves_while_the_store_is_asked(shared_room, store):
+    running = shared_room(ROOM, url=f"{store.url} timeout=2s")
     assert Visitor(running.address).page("/").status == 200
     store.pause()
     try:
@@ -114,7 +99,6 @@ def test_a_client_that_leaves_while_the_store_is_asked(room, store):
             visitor = Visitor(running.address)
             visitor.jar = {}
             visitor.page("/", follow=False)
-            import socket
             with socket.create_connection(running.address) as gone:
                 cookie = "; ".join(f"{c.name}={c.value}" for c in visitor.jar.values())
                 gone.sendall(f"GET / HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\nCookie: {cookie}\r\n\r\n".encode())
@@ -124,8 +108,8 @@ def test_a_client_that_leaves_while_the_store_is_asked(room, store):
     assert Visitor(running.address).page("/").status in (200, 429)
 
 
-def test_an_old_worker_leaves_nothing_behind(room, store):
-    running = room(workers=2)
+def test_an_old_worker_leaves_nothing_behind(shared_room, store):
+    running = shared_room(ROOM, workers=2)
     for _ in range(3):
         assert Visitor(running.address).page("/").status in (200, 429)
         running.reload()

@@ -3,11 +3,9 @@
 import asyncio
 import collections
 import random
-import threading
-import time
 
-from harness import tokens
 from harness.limits import wait_until
+from harness.shared_rooms import arrive, one_keys_file, watch
 from harness.stores import Connection
 from harness.visitor import AsyncVisitor, Visitor
 
@@ -17,51 +15,6 @@ GATEWAY = """
     server { listen @LISTEN@;
         location / { waiting_room sale; proxy_set_header X-Session $waiting_room_session; proxy_pass http://@ORIGIN@; } }
 """
-
-
-def one_keys_file(gateways):
-    for other in gateways[1:]:
-        (other.state / "keys").write_text(gateways[0].keys)
-        other.reload()
-
-
-async def arrive(visitor, keys, number):
-    """With a ticket that has not joined, as `check` gave it: one request in place of three."""
-    now = int(time.time())
-    ticket = tokens.Token("q", visitor.room, f"{number:032x}", now, now + 600)
-    visitor.set_cookie(f"fairway_ticket_{visitor.room}", tokens.write(ticket, keys))
-    return await visitor.page("/")
-
-
-async def all_of(coroutines, at_once=200):
-    """Runs them, so many at a time, and returns their results in order."""
-    limit = asyncio.Semaphore(at_once)
-
-    async def one(coroutine):
-        async with limit:
-            return await coroutine
-
-    return await asyncio.gather(*(one(coroutine) for coroutine in coroutines))
-
-
-def watch(look, pause=0.05):
-    """Calls look() again and again in a thread until the returned function is called, which tells what came out."""
-    seen, stop = [], threading.Event()
-
-    def run():
-        while not stop.is_set():
-            seen.append(look())
-            time.sleep(pause)
-
-    thread = threading.Thread(target=run)
-    thread.start()
-
-    def end():
-        stop.set()
-        thread.join()
-        return seen
-
-    return end
 
 
 def test_four_gateways_one_store(gateway, origin, store):

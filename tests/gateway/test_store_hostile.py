@@ -9,13 +9,9 @@ import pytest
 
 from harness.limits import scaled, wait_until
 from harness.visitor import AsyncVisitor, Visitor
-from test_store import room  # noqa: F401 (a fixture)
 
-TEXT = """
-    fairway_store @STORE@ timeout=200ms breaker=1s;
-    waiting_room sale { capacity 5; polls_per_session 1000/s; @SETTINGS@ }
-    server { listen @LISTEN@; location / { waiting_room sale; proxy_pass http://@ORIGIN@; } }
-"""
+LIMITS = "timeout=200ms breaker=1s"
+ROOM = "capacity 5; polls_per_session 1000/s;"
 
 
 def hang(store, connection):
@@ -86,9 +82,9 @@ def descriptors(running):
 
 
 @pytest.mark.parametrize("kind", STORES)
-def test_a_bad_store(room, bad_store, kind):  # noqa: F811
+def test_a_bad_store(shared_room, bad_store, kind):
     store = bad_store(STORES[kind])
-    running = room(url=store.url, text=TEXT)
+    running = shared_room(ROOM, url=f"{store.url} {LIMITS}")
 
     async def visit():
         visitor = AsyncVisitor(running.address)
@@ -115,9 +111,9 @@ def test_a_bad_store(room, bad_store, kind):  # noqa: F811
     assert samples.total("fairway_room_answers_total", state="unavailable") >= 63
 
 
-def test_one_call_and_then_none_for_the_time_of_the_breaker(room, bad_store):  # noqa: F811
+def test_one_call_and_then_none_for_the_time_of_the_breaker(shared_room, bad_store):
     store = bad_store(hang)
-    running = room(url=store.url, text=TEXT.replace("breaker=1s", "breaker=3s"), workers=2)
+    running = shared_room(ROOM, url=f"{store.url} timeout=200ms breaker=3s", workers=2)
     wait_until(lambda: store.asked)  # the gateway's own call of each second
     wait_until(lambda: running.metrics().get("fairway_store_breaker_open") == 1)
     asked = len(store.asked)

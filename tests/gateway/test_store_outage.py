@@ -7,19 +7,11 @@ import pytest
 
 from harness.http1 import request
 from harness.limits import wait_until
+from harness.shared_rooms import QUICK
 from harness.visitor import Visitor
-from test_store import room  # noqa: F401 (a fixture)
 
-FAST = "polls_per_session 1000/s; poll_interval 100ms 100ms; session_timeout 60s; refresh 1s;"
+FAST = f"{QUICK} session_timeout 60s; refresh 1s;"
 SHORT = "timeout=250ms breaker=500ms"
-TEXT = """
-    fairway_store @STORE@;
-    waiting_room sale { @SETTINGS@ }
-    server { listen @LISTEN@;
-        location / { waiting_room sale; proxy_set_header X-Session $waiting_room_session; proxy_pass http://@ORIGIN@;
-                     add_header X-Room "$waiting_room_state $waiting_room_name $waiting_room_rank" always; }
-    }
-"""
 
 
 def breaker_open(running):
@@ -43,8 +35,8 @@ def ranks(visitors):
     return wait_until(told, 60, pause=0.5, message="the line is not back")
 
 
-def test_closed(room, store):  # noqa: F811
-    running = room(f"capacity 2; {FAST}", url=f"{store.url} {SHORT}", text=TEXT, workers=2)
+def test_closed(shared_room, store):
+    running = shared_room(f"capacity 2; {FAST}", url=f"{store.url} {SHORT}", workers=2)
     visitors = crowd(running, 6)
     inside, waiting = visitors[:2], visitors[2:]
     time.sleep(1.2)  # the passes are no longer young
@@ -70,8 +62,8 @@ def test_closed(room, store):  # noqa: F811
     assert "does not answer" in running.log and "answers again" in running.log
 
 
-def test_open(room, store):  # noqa: F811
-    running = room(f"capacity 2; on_store_failure open; {FAST}", url=f"{store.url} {SHORT}", text=TEXT, workers=2)
+def test_open(shared_room, store):
+    running = shared_room(f"capacity 2; on_store_failure open; {FAST}", url=f"{store.url} {SHORT}", workers=2)
     visitors = crowd(running, 7)
     waiting = visitors[2:]
     assert [visitor.status().json["rank"] for visitor in waiting] == [1, 2, 3, 4, 5]
@@ -97,8 +89,8 @@ def test_open(room, store):  # noqa: F811
     assert ranks(waiting[2:]) == [1, 2, 3]
 
 
-def test_open_with_a_rate_and_entries_per_ip(room, store):  # noqa: F811
-    running = room(f"capacity 1; rate 3/m; on_store_failure open; entries_per_ip 5/m; {FAST}", url=f"{store.url} {SHORT}", text=TEXT)
+def test_open_with_a_rate_and_entries_per_ip(shared_room, store):
+    running = shared_room(f"capacity 1; rate 3/m; on_store_failure open; entries_per_ip 5/m; {FAST}", url=f"{store.url} {SHORT}")
     assert Visitor(running.address).page("/").status == 200
     store.kill()
     answers = [Visitor(running.address).page("/").status for _ in range(6)]
@@ -106,8 +98,8 @@ def test_open_with_a_rate_and_entries_per_ip(room, store):  # noqa: F811
     store.start()
 
 
-def test_no_call_while_the_breaker_is_open(room, store):  # noqa: F811
-    running = room(f"capacity 1; {FAST}", url=f"{store.url} timeout=200ms breaker=3s", text=TEXT, workers=2)
+def test_no_call_while_the_breaker_is_open(shared_room, store):
+    running = shared_room(f"capacity 1; {FAST}", url=f"{store.url} timeout=200ms breaker=3s", workers=2)
     assert Visitor(running.address).page("/").status == 200
     store.kill()
     wait_until(lambda: breaker_open(running))
@@ -122,8 +114,8 @@ def test_no_call_while_the_breaker_is_open(room, store):  # noqa: F811
     assert store.calls("eval") >= 1
 
 
-def test_a_session_that_ends_meanwhile_stays_ended(room, store):  # noqa: F811
-    running = room(f"capacity 1; {FAST}", url=f"{store.url} {SHORT}", text=TEXT)
+def test_a_session_that_ends_meanwhile_stays_ended(shared_room, store):
+    running = shared_room(f"capacity 1; {FAST}", url=f"{store.url} {SHORT}")
     inside = Visitor(running.address)
     assert inside.page("/").status == 200
     stolen = dict(inside.jar)
@@ -139,8 +131,8 @@ def test_a_session_that_ends_meanwhile_stays_ended(room, store):  # noqa: F811
 
 
 @pytest.mark.parametrize("how", ["maxmemory", "readonly"])
-def test_a_store_that_refuses(room, store, how):  # noqa: F811
-    running = room(f"capacity 1; {FAST}", url=f"{store.url} {SHORT}", text=TEXT)
+def test_a_store_that_refuses(shared_room, store, how):
+    running = shared_room(f"capacity 1; {FAST}", url=f"{store.url} {SHORT}")
     inside, waiting = crowd(running, 2)
     time.sleep(1.2)
     if how == "maxmemory":
@@ -163,8 +155,8 @@ def test_a_store_that_refuses(room, store, how):  # noqa: F811
     assert ranks([waiting]) == [1]
 
 
-def test_the_script_is_forgotten(room, store):  # noqa: F811
-    running = room(f"capacity 1; {FAST}", url=f"{store.url} {SHORT}", text=TEXT)
+def test_the_script_is_forgotten(shared_room, store):
+    running = shared_room(f"capacity 1; {FAST}", url=f"{store.url} {SHORT}")
     inside, waiting = crowd(running, 2)
     for _ in range(10):
         store.command("SCRIPT", "FLUSH")

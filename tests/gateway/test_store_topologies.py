@@ -6,16 +6,11 @@ import pytest
 
 from harness import tls
 from harness.limits import wait_until
+from harness.shared_rooms import arrive, one_keys_file
 from harness.topologies import Cluster, Watched
 from harness.visitor import AsyncVisitor, Visitor
-from test_store import room  # noqa: F401 (a fixture)
-from test_store_crowd import arrive
 
-TEXT = """
-    fairway_store @STORE@;
-    waiting_room sale { capacity 20; poll_interval 100ms 1s; polls_per_session 1000/s; refresh 1s; @SETTINGS@ }
-    server { listen @LISTEN@; location / { waiting_room sale; proxy_pass http://@ORIGIN@; } }
-"""
+ROOM = "capacity 20; poll_interval 100ms 1s; polls_per_session 1000/s; refresh 1s;"
 
 
 class Load:
@@ -65,9 +60,9 @@ class Load:
             await asyncio.sleep(0.1)
 
 
-def test_a_slot_moves_under_load(room, make_store):  # noqa: F811
+def test_a_slot_moves_under_load(shared_room, make_store):
     cluster = Cluster(make_store)
-    running = room(url=f"{cluster.urls} timeout=5s", text=TEXT, workers=2)
+    running = shared_room(ROOM, url=f"{cluster.urls} timeout=5s", workers=2)
     load = Load(running)
 
     def happens():
@@ -80,21 +75,19 @@ def test_a_slot_moves_under_load(room, make_store):  # noqa: F811
     assert running.metrics().get("fairway_store_calls_total", result="failed") == 0
 
 
-def test_a_room_is_found_from_any_seed(room, make_store):  # noqa: F811
+def test_a_room_is_found_from_any_seed(shared_room, make_store):
     cluster = Cluster(make_store)
-    gateways = [room(url=f"{node.url} timeout=5s", text=TEXT) for node in cluster.nodes]
-    for running in gateways[1:]:
-        (running.state / "keys").write_text(gateways[0].keys)
-        running.reload()
+    gateways = [shared_room(ROOM, url=f"{node.url} timeout=5s") for node in cluster.nodes]
+    one_keys_file(gateways)
     for running in gateways:
         assert Visitor(running.address).page("/").status == 200
     wait_until(lambda: all(running.metrics().get("fairway_room_inside", room="sale") == 3 for running in gateways))
 
 
 @pytest.mark.parametrize("policy", ["closed", "open"])
-def test_a_failover_under_load(room, make_store, policy):  # noqa: F811
+def test_a_failover_under_load(shared_room, make_store, policy):
     watched = Watched(make_store)
-    running = room(f"on_store_failure {policy};", url=f"{watched.urls} timeout=250ms breaker=500ms", text=TEXT, workers=2)
+    running = shared_room(f"on_store_failure {policy}; {ROOM}", url=f"{watched.urls} timeout=250ms breaker=500ms", workers=2)
     load = Load(running)
 
     def happens():
@@ -110,26 +103,26 @@ def test_a_failover_under_load(room, make_store, policy):  # noqa: F811
     assert running.metrics().get("fairway_room_inside", room="sale") == 20
 
 
-def test_tls(room, make_store, certificate):  # noqa: F811
+def test_tls(shared_room, make_store, certificate):
     server = make_store(tls=certificate)
     trusted = f"ca={certificate[0]}"
     for host, words, reaches in (("localhost", trusted, True), ("127.0.0.1", trusted, True), ("localhost", "", False),
                                  ("localhost", "verify=off", True)):
-        running = room("on_store_failure closed;", url=f"valkeys://{host}:{server.tls_port} timeout=2s {words}", text=TEXT)
+        running = shared_room(ROOM, url=f"valkeys://{host}:{server.tls_port} timeout=2s {words}")
         assert Visitor(running.address).page("/").status == (200 if reaches else 503), (host, words)
         assert running.quit() == 0
         if not reaches:
             assert "certificate" in running.log
         running.start()
-    plain = room(url=f"valkeys://localhost:{server.port} timeout=500ms", text=TEXT)  # a server that speaks no TLS there
+    plain = shared_room(ROOM, url=f"valkeys://localhost:{server.port} timeout=500ms")  # a server that speaks no TLS there
     assert Visitor(plain.address).page("/").status == 503
 
 
-def test_a_certificate_for_another_name(room, make_store, tmp_path):  # noqa: F811
+def test_a_certificate_for_another_name(shared_room, make_store, tmp_path):
     tmp_path.chmod(0o755)
     certificate = tls.make_certificate(tmp_path, name="elsewhere.example", addresses=())
     server = make_store(tls=certificate)
     for host in ("localhost", "127.0.0.1"):
-        running = room(url=f"rediss://{host}:{server.tls_port} timeout=2s ca={certificate[0]}", text=TEXT)
+        running = shared_room(ROOM, url=f"rediss://{host}:{server.tls_port} timeout=2s ca={certificate[0]}")
         assert Visitor(running.address).page("/").status == 503
         assert "mismatch" in running.log

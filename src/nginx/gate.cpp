@@ -4,7 +4,6 @@
 
 #include "nginx/address.h"
 #include "nginx/block.h"
-#include "nginx/store_client.h"
 
 namespace fairway::ngx {
 
@@ -16,30 +15,8 @@ constexpr std::uint32_t kRetryTooOften = 1;
 constexpr std::uint32_t kRetryEntries = 10;
 constexpr std::uint32_t kRetryFull = 30;
 constexpr std::uint32_t kRetryClosed = 60;
-constexpr std::uint32_t kRetryDown = 5;
-
-room::Operation release_of(const Token& token) noexcept {
-  room::Operation operation;
-  operation.kind = room::Kind::release;
-  operation.sid = token.sid;
-  operation.epoch = token.epoch;
-  operation.number = token.number;
-  operation.admitted = token.admitted * kSecond;
-  return operation;
-}
 
 }  // namespace
-
-void end_session(Worker& worker, const RoomConf& room, const Token& token) noexcept {
-  worker.end_session(room, token.sid);
-  const room::Operation operation = release_of(token);
-  if (worker.store() != nullptr) {
-    worker.store()->release(room, operation);
-    return;
-  }
-  room::Answer answer;
-  worker.call(room, {&operation, 1}, {&answer, 1});
-}
 
 Verdict Gate::ask(room::Kind kind, const Token& token, Next next) noexcept {
   asked_ = token;
@@ -101,33 +78,6 @@ Verdict Gate::after_status(const room::Answer& answer) noexcept {
     return {Verdict::Action::reply, simple(page::Kind::waiting, "unknown", 1)};
   }
   return act_on(answer, asked_);
-}
-
-Verdict Gate::leave() noexcept {
-  return shown_.pass ? end(shown_.pass_token, &Gate::after_leave) : has_ticket() ? end(shown_.ticket_token, &Gate::after_both) : Verdict{};
-}
-
-Verdict Gate::after_leave(const room::Answer& answer) noexcept {
-  if (has_ticket() && shown_.ticket_token.sid != shown_.pass_token.sid) {
-    (void)after_both(answer);
-    return end(shown_.ticket_token, &Gate::after_both);
-  }
-  return after_both(answer);
-}
-
-Verdict Gate::after_both(const room::Answer&) noexcept {
-  if (down_ && worker_.store() != nullptr) {
-    worker_.store()->release(room_, question_);  // when it is back
-  }
-  return {};
-}
-
-Verdict Gate::end(const Token& token, Next next) noexcept {
-  worker_.end_session(room_, token.sid);
-  asked_ = token;
-  next_ = next;
-  question_ = release_of(token);
-  return {Verdict::Action::ask, {}};
 }
 
 Verdict Gate::heartbeat() noexcept {
@@ -206,45 +156,6 @@ Verdict Gate::after_enter_open(const room::Answer& answer) noexcept {
     give_pass(asked_.sid, answer);
   }
   return settle(Verdict::Action::through, Outcome::open);
-}
-
-// The store is down and the visitor is not inside: in or out, as on_store_failure says. A place held in line is kept.
-Verdict Gate::enter_without_store() noexcept {
-  const bool open = room_.fail_open && room_.settings.mode == room::Mode::normal && room_.settings.capacity != 0;
-  if (!open || !worker_.allow_unseen(room_)) {
-    if (counts_) {
-      worker_.refund_entry(room_, r_->connection->sockaddr);
-    }
-    return unavailable();
-  }
-  give_ticket(asked_.sid, asked_.epoch, asked_.number);
-  give_unseen_pass(asked_.sid);
-  return settle(Verdict::Action::through, Outcome::fail_open);
-}
-
-// … and only asks how things stand.
-Verdict Gate::status_without_store() noexcept {
-  if (shown_.pass) {
-    renew_pass(asked_);
-    return {};
-  }
-  if (!room_.fail_open) {
-    return unavailable();
-  }
-  give_ticket(asked_.sid, asked_.epoch, asked_.number);
-  Reply reply = simple(page::Kind::waiting, "waiting", jitter(kRetryDown));
-  reply.rank = worker_.last_rank(asked_.sid);
-  reply.waiting = std::max<std::uint64_t>(worker_.row(room_).summary.waiting, reply.rank);
-  reply.paused = true;
-  reply.stale = true;
-  return settle(Verdict::Action::reply, Outcome::waiting, reply);
-}
-
-Verdict Gate::unavailable() noexcept {
-  give_ticket(asked_.sid, asked_.epoch, asked_.number);
-  Reply reply = simple(page::Kind::unavailable, "unavailable", jitter(kRetryDown));
-  reply.status = NGX_HTTP_SERVICE_UNAVAILABLE;
-  return settle(Verdict::Action::reply, Outcome::unavailable, reply);
 }
 
 // No valid token: no state is made anywhere, but the next request can show a ticket.

@@ -141,14 +141,16 @@ def test_run_script_with_a_store_server_of_its_own(tmp_path):
     values = clean_environment(LISTEN=f"127.0.0.1:{port}", CAPACITY=1, STORE="valkey", STATE=tmp_path / "state", FAIRWAY_COMMAND=COMMAND, TMPDIR=tmp_path)
     with open(output, "w") as out:
         process = subprocess.Popen([ROOT / "scripts/run"], env=values, stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True)
-    wait_until(lambda: "make crowd" in output.read_text() or process.poll() is not None, 20)
-    first, second = (Visitor(("127.0.0.1", port), "site") for _ in range(2))
-    assert first.page("/").status == 200 and second.page("/").status == 429, output.read_text()
-    command = Connection(("127.0.0.1", int(re.search(r"redis-cli -p (\d+)", output.read_text())[1])))
-    assert command("EXISTS", "fairway:{site}:state") == 1
-    command.close()
-    os.killpg(process.pid, signal.SIGTERM)
-    process.wait(scaled(20))
+    try:
+        wait_until(lambda: "make crowd" in output.read_text() or process.poll() is not None, 20)
+        first, second = (Visitor(("127.0.0.1", port), "site") for _ in range(2))
+        assert first.page("/").status == 200 and second.page("/").status == 429, output.read_text()
+        command = Connection(("127.0.0.1", int(re.search(r"redis-cli -p (\d+)", output.read_text())[1])))
+        assert command("EXISTS", "fairway:{site}:state") == 1
+        command.close()
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(scaled(20))
     wait_until(lambda: not processes_of(process.pid), 10, message="scripts/run left processes behind")
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["output", "state"]
 

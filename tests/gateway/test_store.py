@@ -1,11 +1,14 @@
 """A room on a shared store: the same answers as on memory, one line for several gateways, and nothing left behind."""
 
 import os
+import re
+import shlex
 import socket
 
 import pytest
 
 from harness.limits import wait_until
+from harness.nginx import ROOT as ROOT_FOLDER
 from harness.shared_rooms import QUICK, one_keys_file
 from harness.visitor import Visitor
 
@@ -117,3 +120,18 @@ def test_an_old_worker_leaves_nothing_behind(shared_room, store):
     assert running.quit() == 0
     assert int(store.info("connected_clients")) == 1
     running.start()
+
+
+def test_the_rights_that_the_docs_name_are_enough(shared_room, make_store):
+    command = re.search(r"--user fairway on (?:.*\\\n)*.*", (ROOT_FOLDER / "docs/deploying.md").read_text())[0]
+    server = make_store(*shlex.split(command.replace("\\\n", " ")))
+    running = shared_room(f"{ROOM} rate 100/s; refresh 0;", url=f"valkey://fairway:a-long-password@127.0.0.1:{server.port}/1 timeout=2s")
+    first, second, third = (Visitor(running.address) for _ in range(3))
+    assert [visitor.page("/").status for visitor in (first, second, third)] == [200, 200, 429]
+    assert first.page("/").status == 200 and third.status().json["rank"] == 1
+    server.command("SELECT", 1)
+    server.command("FLUSHDB")
+    assert second.page("/").status == 200 and third.status().json["rank"] is None  # recovery
+    first.leave()
+    wait_until(lambda: third.status().json["state"] == "admitted", 20)
+    assert running.metrics().get("fairway_store_calls_total", result="failed") == 0

@@ -36,6 +36,8 @@ class Load:
         await asyncio.sleep(1.5)
         await asyncio.to_thread(happens)
         await asyncio.sleep(1.5)
+        self.over = True
+        await asyncio.gather(*tasks)
         ranks = []
         for _ in range(60):
             answers = [(await visitor.status()).json for visitor in visitors[20:]]
@@ -43,8 +45,6 @@ class Load:
             if all(ranks):
                 break
             await asyncio.sleep(0.5)
-        self.over = True
-        await asyncio.gather(*tasks)
         for visitor in visitors:
             visitor.close()
         return ranks

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from gateway_pairs import LOAD_CORE, Server, alternate, table
 
-from harness import tokens
-from harness.shared_rooms import arrive
+from harness.shared_rooms import arrive, ticket
 from harness.stores import Store
 from harness.visitor import AsyncVisitor
 
@@ -30,8 +29,7 @@ def gateway(store, capacity=0, settings="", core=0):
 
 
 def cookie(number):
-    now = int(time.time())
-    return "fairway_ticket_sale=" + tokens.write(tokens.Token("q", "sale", f"{number:032x}", now, now + 3600), KEYS)
+    return "fairway_ticket_sale=" + ticket("sale", KEYS, number)
 
 
 def wrk(server, path, file, seconds, requests=None):

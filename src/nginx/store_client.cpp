@@ -27,7 +27,7 @@ bool reached(const valkey::Completion& completion) noexcept {
 }  // namespace
 
 StoreClient::StoreClient(ngx_cycle_t* cycle, const MainConf& conf, Worker& worker, std::uint64_t seed)
-    : cycle_(cycle), conf_(conf), worker_(worker), seed_(seed), log_(*cycle->log) {
+    : conf_(conf), worker_(worker), seed_(seed), log_(*cycle->log) {
   log_.log_level = NGX_LOG_ALERT;
   connection_.fd = static_cast<ngx_socket_t>(-1);
   for (ngx_event_t* event : {&soon_, &timer_}) {
@@ -185,6 +185,9 @@ void StoreClient::run() noexcept {
     sockets_.clear();
     client_ = nullptr;
   }
+  for (auto& [id, socket] : sockets_) {
+    socket.set_idle(idle());
+  }
   set_timer();
 }
 
@@ -199,7 +202,6 @@ void StoreClient::conform() {
         trouble_ = socket.why();
         broken.push_back(link->id());
       }
-      socket.set_idle(idle());
     }
     for (const valkey::Link::Id id : broken) {
       client_->closed(id, steady_clock_us());

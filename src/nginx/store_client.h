@@ -21,10 +21,8 @@ class Worker;
 // Somebody who asked the store; told exactly once unless withdrawn before. Never told inside the call that asked.
 class Asker {
  public:
+  virtual ~Asker() = default;
   virtual void answered(const valkey::Completion& completion) noexcept = 0;
-
- protected:
-  ~Asker() = default;
 };
 
 class StoreClient final : private valkey::Rooms, private StoreSocket::Owner {
@@ -79,7 +77,6 @@ class StoreClient final : private valkey::Rooms, private StoreSocket::Owner {
   bool idle() const noexcept { return askers_.empty() && releases_.empty(); }
   const RoomConf& room(valkey::RoomId id) const noexcept;
 
-  ngx_cycle_t* cycle_;
   const MainConf& conf_;
   Worker& worker_;
   std::uint64_t seed_;

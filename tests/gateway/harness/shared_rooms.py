@@ -1,5 +1,6 @@
 """Rooms on a shared store: the fixture is known to every test (conftest.py); the rest is for crowds of visitors."""
 
+import hashlib
 import threading
 import time
 
@@ -36,11 +37,16 @@ def one_keys_file(gateways):
         other.reload()
 
 
-async def arrive(visitor, keys, number):
-    """With a ticket that has not joined, as `check` gave it: one request in place of three."""
+def ticket(room, keys, number):
+    """One that has not joined, as `check` gives it; for each number the same session, as random as real ones."""
     now = int(time.time())
-    ticket = tokens.Token("q", visitor.room, f"{number:032x}", now, now + 600)
-    visitor.set_cookie(f"fairway_ticket_{visitor.room}", tokens.write(ticket, keys))
+    sid = hashlib.md5(b"%d" % number).hexdigest()
+    return tokens.write(tokens.Token("q", room, sid, now, now + 3600), keys)
+
+
+async def arrive(visitor, keys, number):
+    """With a ticket of its own: one request in place of three."""
+    visitor.set_cookie(f"fairway_ticket_{visitor.room}", ticket(visitor.room, keys, number))
     return await visitor.page("/")
 
 

@@ -3,13 +3,12 @@
 import asyncio
 import re
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 from gateway_pairs import LOAD_CORE, Server, alternate, table
 
-from harness.shared_rooms import arrive, ticket
+from harness.shared_rooms import ticket
 from harness.stores import Store
 from harness.visitor import AsyncVisitor
 
@@ -32,7 +31,7 @@ def cookie(number):
     return "fairway_ticket_sale=" + ticket("sale", KEYS, number)
 
 
-def wrk(server, path, file, seconds, requests=None):
+def wrk(server, path, file, seconds):
     """Requests per second with those visitors' cookies in turn."""
     command = ["taskset", "-c", LOAD_CORE, "wrk", "-t1", "-c64", f"-d{seconds}s", "-s", HERE / "visitors.lua", server.url() + path, "--", file]
     said = subprocess.run(command, capture_output=True, text=True, timeout=seconds + 60, check=True).stdout
@@ -80,46 +79,53 @@ def polls(pairs, seconds):
             f"The store's CPU per poll, under this load: {middle[0]:.1f} µs, with {middle[1]:.1f} polls to a call.\n"]
 
 
-async def waiters(server, count, seconds):
-    """They ask as told; answers how often they asked."""
-    asked = 0
-    over = time.monotonic() + seconds
-    connections = asyncio.Queue()
-    for _ in range(64):
-        connections.put_nowait(AsyncVisitor(server.gateway.address).connection)
+class Connections:
+    """A few that many visitors use in turn."""
 
-    async def ask(visitor, first):
-        visitor.connection = await connections.get()
+    def __init__(self, server, count=64):
+        self._free = asyncio.Queue()
+        for _ in range(count):
+            self._free.put_nowait(AsyncVisitor(server.gateway.address).connection)
+
+    async def use(self, visitor, function):
+        visitor.connection = await self._free.get()
         try:
-            return await (arrive(visitor, KEYS, first) if first is not None else visitor.status())
+            return await function(visitor)
         finally:
-            connections.put_nowait(visitor.connection)
+            self._free.put_nowait(visitor.connection)
 
-    async def one(number):
-        nonlocal asked
-        visitor = AsyncVisitor(server.gateway.address)
-        answer = await ask(visitor, number)
+
+def newcomer(server, number):
+    visitor = AsyncVisitor(server.gateway.address)
+    visitor.set_cookie("fairway_ticket_sale", ticket("sale", KEYS, number))
+    return visitor
+
+
+async def waiters(server, count, seconds):
+    """They ask as told."""
+    over = time.monotonic() + seconds
+    connections = Connections(server)
+
+    async def one(visitor):
+        answer = await connections.use(visitor, lambda v: v.page("/"))
         while time.monotonic() < over:
-            asked += 1
             await asyncio.sleep(float(answer.headers.get("Retry-After", "1")))
-            answer = await ask(visitor, None)
+            answer = await connections.use(visitor, lambda v: v.status())
 
-    await asyncio.gather(*(one(number) for number in range(count)))
-    return asked
+    await asyncio.gather(*(one(newcomer(server, number)) for number in range(count)))
 
 
 async def clickers(server, count, seconds):
+    """They click once a second."""
     over = time.monotonic() + seconds
+    connections = Connections(server)
 
-    async def one(number):
-        visitor = AsyncVisitor(server.gateway.address)
-        await arrive(visitor, KEYS, number)
+    async def one(visitor):
         while time.monotonic() < over:
+            assert (await connections.use(visitor, lambda v: v.page("/"))).status == 200
             await asyncio.sleep(1)
-            assert (await visitor.page("/")).status == 200
-        visitor.close()
 
-    await asyncio.gather(*(one(number) for number in range(count)))
+    await asyncio.gather(*(one(newcomer(server, number)) for number in range(count)))
 
 
 def calls_of(people, count, capacity, seconds):
@@ -137,19 +143,19 @@ def calls_of(people, count, capacity, seconds):
 
 
 async def joins(server, per_second, seconds):
-    """So many newcomers a second, whatever the answers take; seconds each."""
+    """So many newcomers a second, whatever the answers take; how long each took, from when it was due."""
     took = []
+    connections = Connections(server)
+    visitors = [newcomer(server, number) for number in range(per_second * seconds)]
+    start = time.monotonic() + 1
 
-    async def one(number, begin, visitor):
-        await asyncio.sleep(begin - time.monotonic())
-        await arrive(visitor, KEYS, number)
-        took.append(time.monotonic() - begin)
-        visitor.close()
+    async def one(visitor, due):
+        await asyncio.sleep(due - time.monotonic())
+        await connections.use(visitor, lambda v: v.page("/"))
+        took.append(time.monotonic() - due)
 
-    visitors = [AsyncVisitor(server.gateway.address) for _ in range(per_second * seconds)]
-    start = time.monotonic() + 2
-    await asyncio.gather(*(one(number, start + number / per_second, visitor) for number, visitor in enumerate(visitors)))
-    return sorted(took)
+    await asyncio.gather(*(one(visitor, start + number / per_second) for number, visitor in enumerate(visitors)))
+    return sorted(took[per_second:])  # the first second is for warming up
 
 
 def latency(store_words, seconds):
@@ -168,14 +174,10 @@ def run(pairs, seconds):
         lines.append(f"| {title} | {per_second:.0f} | {per_visitor:.2f} |")
     store = Store()
     try:
-        lines += ["\nComing into the line at 1,000 joins a second, one connection each, with what the load generator adds:\n", "| | p50, ms | p99, ms |", "|---|---|---|"]
+        lines += ["\nComing into the line at 1,000 joins a second, with what the load generator adds:\n", "| | p50, ms | p99, ms |", "|---|---|---|"]
         for title, words in (("memory", MEMORY), ("shared store", store.url)):
             middle, high = latency(words, 10)
             lines.append(f"| {title} | {middle:.2f} | {high:.2f} |")
     finally:
         store.close()
     return lines + [""]
-
-
-if __name__ == "__main__":
-    sys.exit("use scripts/bench store-gateway")

@@ -186,8 +186,7 @@ Verdict Gate::act_on(const room::Answer& answer, const Token& token) noexcept {
       give_ticket(token.sid, answer.epoch, answer.number);
       return settle(Verdict::Action::reply, Outcome::waiting, describe(answer));
     case room::State::closed:
-      give_ticket(token.sid, token.epoch, token.number);  // the place is kept, so its ticket has to live on
-      return settle(Verdict::Action::reply, Outcome::closed, simple(page::Kind::closed, "closed", jitter(kRetryClosed)));
+      return closed(token);
     case room::State::full:
     case room::State::no_memory:
       return busy(token, kRetryFull);
@@ -219,6 +218,12 @@ Reply Gate::simple(page::Kind kind, std::string_view state, std::uint32_t retry_
   reply.state = state;
   reply.retry_after = retry_after;
   return reply;
+}
+
+// The place is kept, so its ticket has to live on.
+Verdict Gate::closed(const Token& token) noexcept {
+  give_ticket(token.sid, token.epoch, token.number);
+  return settle(Verdict::Action::reply, Outcome::closed, simple(page::Kind::closed, "closed", jitter(kRetryClosed)));
 }
 
 // Whatever the token claims is kept: a held place is never lost by a busy answer.

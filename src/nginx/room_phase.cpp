@@ -1,13 +1,21 @@
 // PREACCESS: a request to a location with a room asks it once, before authentication and the application.
 #include "nginx/answer.h"
-#include "nginx/gate.h"
 #include "nginx/redirect_path.h"
+#include "nginx/room_question.h"
 
 namespace fairway::ngx {
 
 namespace {
 
+ngx_uint_t client_status(const Reply& reply) noexcept {
+  return reply.kind == page::Kind::unavailable ? NGX_HTTP_SERVICE_UNAVAILABLE : NGX_HTTP_TOO_MANY_REQUESTS;
+}
+
 ngx_int_t answer(ngx_http_request_t* r, Visit& visit, const RoomConf& room, const Verdict& verdict) noexcept {
+  Worker::get()->count(room, visit.outcome);
+  if (loc_conf(r)->dry_run == 1) {
+    return NGX_DECLINED;
+  }
   switch (verdict.action) {
     case Verdict::Action::through:
       return NGX_DECLINED;
@@ -19,8 +27,9 @@ ngx_int_t answer(ngx_http_request_t* r, Visit& visit, const RoomConf& room, cons
       if (is_page_request(visit)) {
         return finish(r, send_page(r, visit, room, verdict.reply));
       }
-      return finish(r, send_json(r, visit, room, verdict.reply, NGX_HTTP_TOO_MANY_REQUESTS));
+      return finish(r, send_json(r, visit, room, verdict.reply, client_status(verdict.reply)));
     case Verdict::Action::failed:
+    case Verdict::Action::ask:  // never comes here
       break;
   }
   return NGX_HTTP_INTERNAL_SERVER_ERROR;
@@ -43,9 +52,7 @@ ngx_int_t preaccess_handler(ngx_http_request_t* r) noexcept {
   }
   visit->room = conf->room;
   Gate gate(r, *visit, *conf->room, *worker);
-  const Verdict verdict = gate.decide();
-  worker->count(*conf->room, visit->outcome);
-  return conf->dry_run == 1 ? NGX_DECLINED : answer(r, *visit, *conf->room, verdict);
+  return pursue(r, *visit, *worker, gate, gate.decide(), answer);
 }
 
 }  // namespace fairway::ngx

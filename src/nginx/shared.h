@@ -8,13 +8,16 @@
 #include <string_view>
 
 #include "core/ended_list.h"
+#include "core/last_ranks.h"
 #include "core/limiter.h"
 #include "core/pacing.h"
 #include "core/room.h"
 #include "core/siphash.h"
 #include "core/token.h"
 #include "nginx/ngx.h"
+#include "nginx/store_stats.h"
 #include "store/memory/memory_store.h"
+#include "store/valkey/breaker.h"
 
 namespace fairway::ngx {
 
@@ -38,8 +41,13 @@ struct RoomRow {
   std::atomic<std::uint64_t> answers[kOutcomes];
   std::atomic<std::uint64_t> store_calls;
   std::atomic<std::uint64_t> store_full;  // operations the store had no memory for
+  // Of a shared store:
+  std::atomic<std::uint64_t> told_outage;    // Breaker::outages() when the latest answered call was begun
+  std::atomic<std::uint64_t> changes_since;  // version up to which it is known who was ended
 
   const room::Memory& memory() const noexcept { return memories[current.load(std::memory_order_acquire) & 1]; }
+  // No token of the room counts any more, so nothing has to be remembered.
+  bool idle_since_last_token(std::int64_t now) const noexcept { return tokens_until < now && summary.inside == 0 && summary.waiting == 0; }
   void remember(const room::Memory& memory) noexcept {
     const std::uint32_t next = current.load(std::memory_order_relaxed) ^ 1;
     memories[next & 1] = memory;
@@ -48,7 +56,7 @@ struct RoomRow {
 };
 
 struct Shared {
-  static constexpr std::uint64_t kLayout = 0x66616972'00000001;  // "fair", version
+  static constexpr std::uint64_t kLayout = 0x66616972'00000002;  // "fair", version
   static constexpr std::size_t kRooms = 256;
 
   std::uint64_t layout;
@@ -61,14 +69,22 @@ struct Shared {
   std::atomic<std::int64_t> last_full_log;  // Unix seconds; one line a minute about a full store
   std::atomic<bool> restored;               // the saved state was read into this zone
   EndedList* ended;
-  Limiter* entries;  // new sessions per address
-  Limiter* polls;    // questions per session
-  MemoryStore* store;
+  Limiter* entries;    // new sessions per address
+  Limiter* polls;      // questions per session
+  MemoryStore* store;  // nullptr: the store is a shared one
+  // Of a shared store:
+  valkey::Breaker breaker;
+  StoreStats store_stats;
+  std::atomic<std::uint64_t> logged_outage;   // Breaker::outages() of the latest outage in the log
+  std::atomic<std::int64_t> last_outage_log;  // Unix seconds
+  std::atomic<bool> outage_said;              // that it is over is to be said, too
+  LastRanks* ranks;
 };
 
 inline constexpr std::size_t kEndedEntries = 65'536;
 inline constexpr std::size_t kLimiterEntries = 65'536;
-// What a zone needs beyond `memory` bytes of store (nginx's page table for it included).
+inline constexpr std::size_t kRankEntries = 262'144;
+// What a zone needs beyond `memory` bytes of store (nginx's page table for it included); 0 bytes: the store is a shared one.
 std::size_t shared_overhead(std::size_t memory) noexcept;
 
 // Callback of the zone: lays it out when it is new, checks the layout when it is not. Runs before the new configuration is accepted.

@@ -12,6 +12,8 @@
 
 namespace fairway::ngx {
 
+class StoreClient;
+
 class Worker {
  public:
   // One per process; nullptr before start() and in processes without rooms.
@@ -30,7 +32,9 @@ class Worker {
   // For jitter only: 0 when no randomness is to be had.
   std::uint64_t random64() noexcept;
 
-  // One call of the store for a room: takes the lock, tells what is remembered, remembers the answer, counts.
+  // nullptr: the store is this gateway's own memory, and call() is there to ask it.
+  StoreClient* store() noexcept { return store_.get(); }
+  // One call of the memory store for a room: takes the lock, tells what is remembered, remembers the answer, counts.
   room::Summary call(const RoomConf& room, std::span<const room::Operation> operations, std::span<room::Answer> answers) noexcept;
   // The session is refused from now on, by every worker.
   void end_session(const RoomConf& room, const Sid& sid) noexcept;
@@ -38,6 +42,20 @@ class Worker {
   bool allow_poll(const RoomConf& room, const Sid& sid) noexcept;
   bool allow_entry(const RoomConf& room, const sockaddr* address) noexcept;
   void refund_entry(const RoomConf& room, const sockaddr* address) noexcept;
+  // Without the store: whether one more may come in, by the room's rate.
+  bool allow_unseen(const RoomConf& room) noexcept;
+  // What an answered call of a shared store told; `outage`: Breaker::outages() when it was begun.
+  void learn(const RoomConf& room, const room::Summary& summary, std::uint64_t outage) noexcept;
+  // For the time when the store cannot be asked: the rank told last, 0 when it is not known.
+  void rank_told(const Sid& sid, std::uint64_t rank) noexcept {
+    if (shared().ranks != nullptr) {
+      shared().ranks->put(sid, rank);
+    }
+  }
+  std::uint64_t last_rank(const Sid& sid) noexcept { return shared().ranks == nullptr ? 0 : shared().ranks->get(sid); }
+  void log_store_down(std::string_view why) noexcept;
+  void log_store_back() noexcept;
+  void log_full(const RoomConf& room) noexcept;
   // A token valid until then was given out.
   void token_given(const RoomConf& room, std::int64_t expires) noexcept;
   void count(const RoomConf& room, Outcome outcome) noexcept {
@@ -46,10 +64,11 @@ class Worker {
 
  private:
   Worker(ngx_cycle_t* cycle, MainConf& conf);
+  ~Worker();
   static void on_tick(ngx_event_t* event) noexcept;
   void tick() noexcept;
+  void keep_house(const RoomConf& room) noexcept;
   void save(ngx_log_t* log) noexcept;
-  void log_full(const RoomConf& room) noexcept;
   room::Summary locked_call(const RoomConf& room, std::span<const room::Operation> operations, std::span<room::Answer> answers) noexcept;
 
   static Worker* instance_;
@@ -60,6 +79,7 @@ class Worker {
   const KeyRing* keys_;
   TokenCache tokens_;
   std::vector<RoomRow*> rows_;
+  std::unique_ptr<StoreClient> store_;
   ngx_event_t tick_{};
   ngx_connection_t connection_{};  // nginx's debug log reads a timer's data as a connection
   unsigned char stock_[1024];

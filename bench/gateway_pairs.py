@@ -61,11 +61,12 @@ def rate_of(url, headers, seconds, status, connections=16):
 
 
 def alternate(pairs, runs):
-    """{name: [figure of each turn]}, after one turn that does not count."""
+    """{name: [figure of each turn]}, after one turn that does not count. Every second turn goes the other way round, so that a machine
+    that slows down or speeds up favours nobody."""
     figures = {name: [] for name in runs}
     for turn in range(pairs + 1):
-        for name, measure in runs.items():
-            figure = measure()
+        for name in list(runs)[:: -1 if turn % 2 else 1]:
+            figure = runs[name]()
             if turn:
                 figures[name].append(figure)
     return figures

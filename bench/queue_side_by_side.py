@@ -126,5 +126,5 @@ def run(pairs, seconds):
                 })
             target = "at least 0.97" if workers == 1 else "at least 0.95"
             overhead += [f"{workers} worker{'s' if workers > 1 else ''}:\n", table(figures, "without", {"fair_queue that never fills": target})]
-    return ["## A fair queue beside others\n", f"C = {C}; {LIGHT} light users with requests of 20 ms from networks of their own.\n", *side_by_side(max(8, 3 * seconds)),
+    return ["## A fair queue beside others\n", f"C = {C}; {LIGHT} light users with requests of 20 ms from networks of their own.\n", *side_by_side(8),
             "## A fair queue that never fills: requests per second\n", "Proxied 3-byte response, keep-alive.\n", *overhead]

@@ -1,6 +1,7 @@
 """Runs the benchmarks and writes bench/RESULTS.md. `bench/run.py [SECTION...]` runs some; the others keep their last text.
 
-Options by environment: PAIRS (7) paired runs of each figure, SECONDS (3) each."""
+Options by environment: PAIRS (31) paired runs of each figure, SECONDS (1) each: many short ones tell more than a few long ones on a
+machine whose speed changes."""
 
 import os
 import platform
@@ -27,7 +28,7 @@ def machine():
 
 
 def main(names):
-    pairs, seconds = int(os.environ.get("PAIRS", 7)), int(os.environ.get("SECONDS", 3))
+    pairs, seconds = int(os.environ.get("PAIRS", 31)), int(os.environ.get("SECONDS", 1))
     kept = BUILD / "bench-sections"
     kept.mkdir(parents=True, exist_ok=True)
     for name in names or SECTIONS:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <limits>
 
 namespace fairway {
 namespace {
@@ -106,29 +107,24 @@ std::size_t print(const OuterKey& key, std::span<char, kMaxOuterKeyText> out) no
 }
 
 // The network is part of the key, so that sessions of different networks never share one.
-InnerKey::InnerKey(const OuterKey& network) noexcept {
-  field(Kind::network, &network, sizeof network);
+InnerKey::InnerKey(const OuterKey& network) noexcept : size_(sizeof network) {
+  std::memcpy(buffer_.data(), &network, sizeof network);
 }
 
 void InnerKey::address(const ClientAddress& address) noexcept {
-  field(Kind::address, address.bytes.data(), address.bytes.size());  // the network already says the family
+  buffer_[size_++] = static_cast<std::uint8_t>(Kind::address);
+  std::memcpy(&buffer_[size_], address.bytes.data(), address.bytes.size());  // the network already says the family
+  size_ += address.bytes.size();
 }
 
 void InnerKey::add(std::string_view value) noexcept {
-  field(Kind::value, value.data(), value.size());
-}
-
-void InnerKey::absent() noexcept {
-  field(Kind::absent, "", 0);
-}
-
-void InnerKey::field(Kind kind, const void* data, std::size_t size) noexcept {
-  const auto head = static_cast<std::uint32_t>(std::min<std::size_t>(size, (1U << 30) - 1) << 2 | static_cast<std::size_t>(kind));
-  if (kMaxHashedBytes - size_ < sizeof head) return;  // nor will any later field fit
-  std::memcpy(&buffer_[size_], &head, sizeof head);
-  size_ += sizeof head;
-  const std::size_t taken = std::min(size, kMaxHashedBytes - size_);
-  std::memcpy(buffer_.data() + size_, data, taken);
+  const auto length = static_cast<std::uint32_t>(std::min<std::size_t>(value.size(), std::numeric_limits<std::uint32_t>::max()));
+  if (kMaxHashedBytes - size_ < 1 + sizeof length) return;
+  buffer_[size_++] = static_cast<std::uint8_t>(Kind::value);
+  std::memcpy(&buffer_[size_], &length, sizeof length);
+  size_ += sizeof length;
+  const std::size_t taken = std::min(value.size(), kMaxHashedBytes - size_);
+  if (taken != 0) std::memcpy(&buffer_[size_], value.data(), taken);
   size_ += taken;
 }
 

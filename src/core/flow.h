@@ -49,21 +49,22 @@ std::size_t print(const OuterKey& key, std::span<char, kMaxOuterKeyText> out) no
 inline constexpr std::size_t kMaxHashedBytes = 4096;  // of one client, all fields together
 
 // Gathers what tells the sessions of a network apart and hashes it. Call address() first if it counts, then one add() or absent()
-// for each configured cookie and header, always in the same order. Each field is written with its kind and length before it,
-// so no two lists of fields give the same bytes; what is beyond kMaxHashedBytes is left out (its length still counts, up to 2^30 - 1).
+// for each configured cookie and header, always in the same order. Each field is written with its kind, and a value with its length
+// before it, so no two lists of fields give the same bytes; what is beyond kMaxHashedBytes is left out (its length still counts).
 class InnerKey {
  public:
   explicit InnerKey(const OuterKey& network) noexcept;
 
   void address(const ClientAddress& address) noexcept;
   void add(std::string_view value) noexcept;  // present, even if empty
-  void absent() noexcept;
+  void absent() noexcept {
+    if (size_ != kMaxHashedBytes) buffer_[size_++] = static_cast<std::uint8_t>(Kind::absent);
+  }
   std::uint64_t digest(const SipKey& key) const noexcept { return siphash(key, buffer_.data(), size_); }
   std::size_t size() const noexcept { return size_; }  // bytes gathered, at most kMaxHashedBytes
 
  private:
-  enum class Kind : std::uint8_t { network, address, value, absent };
-  void field(Kind kind, const void* data, std::size_t size) noexcept;
+  enum class Kind : std::uint8_t { address, value, absent };
 
   std::size_t size_ = 0;
   std::array<std::uint8_t, kMaxHashedBytes> buffer_;  // only the first size_ bytes are ever read

@@ -82,6 +82,7 @@ void arrive(Tables& t, std::uint32_t flow) noexcept {
   lift(t, f.level);
   const Nanos clock = t.levels[f.level].clock;
   f.settled = std::min(f.settled, clock + forgiven(t, f, f.settled - clock));
+  if (f.settled >= clock - t.limits().burst) return;  // whatever runs: it is not worth a look at each request
   const Nanos running = f.running_count == 0 ? 0 : per_weight(reserved(t, flow), f.weight);
   f.settled = std::max(f.settled, clock - t.limits().burst - running);
 }

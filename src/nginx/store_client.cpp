@@ -43,8 +43,12 @@ StoreClient::~StoreClient() {
   unpost(&soon_);
 }
 
-const RoomConf& StoreClient::room(valkey::RoomId id) const noexcept {
-  return *static_cast<RoomConf**>(conf_.rooms.elts)[id];
+valkey::RoomId StoreClient::id_of(const RoomConf& room) {
+  if (room.index >= rooms_.size()) {
+    rooms_.resize(room.index + 1);
+  }
+  rooms_[room.index] = &room;
+  return static_cast<valkey::RoomId>(room.index);
 }
 
 // What needs memory and did not get it leaves the state machine in no certain state: it starts anew, those who wait are told.
@@ -93,29 +97,28 @@ StoreClient::Ticket StoreClient::submit(Asker& asker, Submit submit) noexcept {
 }
 
 StoreClient::Ticket StoreClient::ask(Asker& asker, const RoomConf& room, const room::Operation& operation) noexcept {
-  return submit(asker,
-                [&](Ticket ticket) { client_->submit(ticket, static_cast<valkey::RoomId>(room.index), operation, steady_clock_us()); });
+  return submit(asker, [&](Ticket ticket) { client_->submit(ticket, id_of(room), operation, steady_clock_us()); });
 }
 
 StoreClient::Ticket StoreClient::cut(Asker& asker, const RoomConf& room, const room::Cut& cut) noexcept {
-  return submit(asker, [&](Ticket ticket) { client_->cut(ticket, static_cast<valkey::RoomId>(room.index), cut, steady_clock_us()); });
+  return submit(asker, [&](Ticket ticket) { client_->cut(ticket, id_of(room), cut, steady_clock_us()); });
 }
 
 StoreClient::Ticket StoreClient::go_on(Asker& asker, const RoomConf& room, std::uint64_t cut_id) noexcept {
-  return submit(asker, [&](Ticket ticket) { client_->go_on(ticket, static_cast<valkey::RoomId>(room.index), cut_id, steady_clock_us()); });
+  return submit(asker, [&](Ticket ticket) { client_->go_on(ticket, id_of(room), cut_id, steady_clock_us()); });
 }
 
 void StoreClient::release(const RoomConf& room, const room::Operation& operation) noexcept {
   guarded([&] {
     const Ticket ticket = ++last_ticket_;
-    releases_[ticket] = {static_cast<valkey::RoomId>(room.index), operation};
-    client_->submit(ticket, static_cast<valkey::RoomId>(room.index), operation, steady_clock_us());
+    releases_[ticket] = {id_of(room), operation};
+    client_->submit(ticket, id_of(room), operation, steady_clock_us());
   });
   post(&soon_);
 }
 
 void StoreClient::refresh(const RoomConf& room) noexcept {
-  guarded([&] { client_->refresh(static_cast<valkey::RoomId>(room.index), steady_clock_us()); });
+  guarded([&] { client_->refresh(id_of(room), steady_clock_us()); });
   post(&soon_);
 }
 

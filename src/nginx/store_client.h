@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "nginx/config.h"
 #include "nginx/shared.h"
@@ -75,12 +76,14 @@ class StoreClient final : private valkey::Rooms, private StoreSocket::Owner {
   void note_changes(const RoomConf& room, const valkey::Response& response);
   void set_timer() noexcept;
   bool idle() const noexcept { return askers_.empty() && releases_.empty(); }
-  const RoomConf& room(valkey::RoomId id) const noexcept;
+  valkey::RoomId id_of(const RoomConf& room);
+  const RoomConf& room(valkey::RoomId id) const noexcept { return *rooms_[id]; }
 
   const MainConf& conf_;
   Worker& worker_;
   std::uint64_t seed_;
-  ngx_log_t log_;  // takes what nginx says of the connections: nothing below an alert, we say it once
+  ngx_log_t log_;                       // takes what nginx says of the connections: nothing below an alert, we say it once
+  std::vector<const RoomConf*> rooms_;  // those that were asked about, by index; they live as long as the worker
   std::unique_ptr<valkey::Client> client_;
   std::map<valkey::Link::Id, StoreSocket> sockets_;
   std::multimap<valkey::Link::Id, StoreSocket> dead_;  // closed; one of them may be the caller

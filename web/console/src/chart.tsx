@@ -154,8 +154,11 @@ export function Chart(props: ChartProps) {
 // The same, small: the shape of what waited.
 export function Spark({ history, name, label }: { history: History; name: string; label: string }) {
   return (
-    <svg class="spark" viewBox="0 0 90 24" preserveAspectRatio="none" role="img" aria-label={label}>
-      <path d={spark(history.series, name, 90, 24)} vector-effect="non-scaling-stroke" />
-    </svg>
+    <figure>
+      <figcaption class="quiet">{label}, last 15 minutes</figcaption>
+      <svg class="spark" viewBox="0 0 90 24" preserveAspectRatio="none" aria-hidden="true">
+        <path d={spark(history.series, name, 90, 24)} vector-effect="non-scaling-stroke" />
+      </svg>
+    </figure>
   );
 }

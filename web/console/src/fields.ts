@@ -96,7 +96,7 @@ export const shown = (value: unknown) => (value === null || value === undefined 
 export function sent(field: Field, text: string): Value {
   const numeric = field.kind === "number" || (Array.isArray(field.kind) && field.name === "page_status");
   if (numeric && /^\d{1,15}$/.test(text.trim())) return Number(text.trim());
-  if (field.kind === "long") return text === "" ? null : text;
+  if (field.kind === "long") return text; // empty: none, whatever nginx.conf says
   return text.trim() === "" ? null : text.trim();
 }
 
@@ -124,7 +124,7 @@ export function newRoom(texts: Record<string, string>): Record<string, Value | P
   const body: Record<string, Value | Place[]> = {};
   for (const field of newRoomFields) {
     const value = sent(field, texts[field.name] ?? "");
-    if (value !== null) body[field.name] = value;
+    if (value !== null && value !== "") body[field.name] = value;
   }
   const host = (texts["host"] ?? "").trim();
   if (host) body["attach"] = [{ host, path: (texts["path"] ?? "").trim() || "/" }];

@@ -62,10 +62,11 @@ interface FormProps<T extends Owner> {
   answer: Answer<T>;
   groups: readonly Group[];
   inFile: boolean; // nginx.conf defines it, so that a setting can go back to what it says
+  effect?: (body: Record<string, Value>) => string | null; // what a change will do to people, said before it is saved
   onSaved: (answer: Answer<T>) => void;
 }
 
-export function SettingsForm<T extends Owner>({ path, answer, groups, inFile, onSaved }: FormProps<T>) {
+export function SettingsForm<T extends Owner>({ path, answer, groups, inFile, effect, onSaved }: FormProps<T>) {
   const [texts, setTexts] = useState<Record<string, string>>({});
   const [base, setBase] = useState(answer);
   const [problem, setProblem] = useState<Problem | null>(null);
@@ -76,6 +77,7 @@ export function SettingsForm<T extends Owner>({ path, answer, groups, inFile, on
   const file = inFile ? base.data.file : {};
   const body = changes(fields, texts, settings, file);
   const count = Object.keys(body).length;
+  const warning = effect?.(body) ?? null;
   const fieldError = (name: string) => (problem?.field === name ? problem.message : null);
 
   useEffect(() => {
@@ -151,6 +153,7 @@ export function SettingsForm<T extends Owner>({ path, answer, groups, inFile, on
       {count > 0 && (
         <div class="savebar">
           <span>{many(count, "change")} not saved</span>
+          {warning && <small>{warning}</small>}
           <div class="buttons">
             <button type="button" onClick={discard}>Discard</button>
             <button type="submit" class="primary">Save</button>

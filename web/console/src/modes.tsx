@@ -1,8 +1,8 @@
 // Normal, hold, open, closed: each says first what it does, and to how many.
 import { useState } from "preact/hooks";
-import { type Answer, call, type Mode, type Room, roomPath } from "./api.ts";
+import { type Answer, call, type Mode, type Room, roomPath, type Value } from "./api.ts";
 import { Confirm } from "./dialog.tsx";
-import { many, people } from "./format.ts";
+import { count, many, people } from "./format.ts";
 
 interface ModeText {
   mode: Mode;
@@ -32,6 +32,17 @@ export function consequence(mode: Mode, room: Pick<Room, "inside" | "waiting" | 
     case "closed":
       return `${people(waiting)} in line and every newcomer will be told that it is closed. Places in line are kept. The ${people(inside)} inside go on.`;
   }
+}
+
+// What a change of the settings will do to those who are here now; null: nothing that needs to be said.
+export function effect(body: Record<string, Value>, { inside, waiting }: Pick<Room, "inside" | "waiting">): string | null {
+  const { capacity, max_waiting: line } = body;
+  if (capacity === 0) return `Nobody comes in any more: ${people(waiting)} in line wait, the ${people(inside)} inside go on.`;
+  if (typeof capacity === "number" && capacity < inside) {
+    return `Nobody is sent out: the ${people(inside)} inside stay, and nobody comes in until ${count(inside - capacity + 1)} have left.`;
+  }
+  if (typeof line === "number" && line < waiting) return `The ${people(waiting)} in line keep their places; newcomers are told to come later.`;
+  return null;
 }
 
 export function Modes({ room, etag, onDone }: { room: Room; etag: string | null; onDone: (answer: Answer<Room>) => void }) {

@@ -32,7 +32,7 @@ function QueueCard({ queue }: { queue: Queue }) {
     <li class="panel">
       <h2><a href={queueLink(queue.name)}>{queue.name}</a></h2>
       <QueueFigures queue={queue} />
-      <Spark history={history} name="waiting" label={`Waiting in ${queue.name}, last 15 minutes`} />
+      <Spark history={history} name="waiting" label="Waiting" />
     </li>
   );
 }

@@ -9,7 +9,7 @@ import { roomGroups } from "./fields.ts";
 import { SettingsForm } from "./form.tsx";
 import { count, people, rate, span } from "./format.ts";
 import { useHistory, useLive } from "./live.ts";
-import { Modes } from "./modes.tsx";
+import { effect, Modes } from "./modes.tsx";
 import { Bar, Figure, ModeBadge, Note, Waiting } from "./parts.tsx";
 import { Preview } from "./preview.tsx";
 
@@ -81,7 +81,7 @@ export function RoomPage({ name }: { name: string }) {
       <div class="columns">
         <section class="panel" aria-labelledby="settings-title">
           <h2 id="settings-title">Settings</h2>
-          <SettingsForm path={roomPath(name)} answer={answer} groups={roomGroups} inFile={room.defined === "nginx.conf"} onSaved={show} />
+          <SettingsForm path={roomPath(name)} answer={answer} groups={roomGroups} inFile={room.defined === "nginx.conf"} effect={(body) => effect(body, room)} onSaved={show} />
         </section>
         <div>
           <Attach answer={answer} onSaved={show} />

@@ -78,7 +78,7 @@ function RoomCard({ room }: { room: Room }) {
     <li class="panel">
       <h2><a href={roomLink(room.name)}>{room.name}</a> <ModeBadge mode={room.mode} /></h2>
       <RoomFigures room={room} />
-      <Spark history={history} name="waiting" label={`Waiting in ${room.name}, last 15 minutes`} />
+      <Spark history={history} name="waiting" label="Waiting" />
     </li>
   );
 }

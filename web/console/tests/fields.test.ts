@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { consequence } from "../src/modes.tsx";
+import { consequence, effect } from "../src/modes.tsx";
 import { hits, problemOfTarget } from "../src/evict.tsx";
 import { changes, fieldsOf, type Group, newRoom, queueGroups, roomGroups, sent } from "../src/fields.ts";
 import { parseRoute } from "../src/router.ts";
@@ -38,7 +38,7 @@ test("numbers are sent as numbers, and what is none as it stands", () => {
   assert.equal(sent(field("rate"), "50/s"), "50/s");
   assert.equal(sent(field("rate"), " "), null);
   assert.equal(sent(field("message"), " kept as typed "), " kept as typed ");
-  assert.equal(sent(field("message"), ""), null);
+  assert.equal(sent(field("message"), ""), "");
 });
 
 test("only what was changed is sent, and the file's own value goes back to the file", () => {
@@ -52,7 +52,7 @@ test("only what was changed is sent, and the file's own value goes back to the f
 });
 
 test("a new room has what was filled in, and a place when there is a host", () => {
-  assert.deepEqual(newRoom({ capacity: "3", rate: "", path: "/" }), { capacity: 3 });
+  assert.deepEqual(newRoom({ capacity: "3", rate: "", message: "", path: "/" }), { capacity: 3 });
   assert.deepEqual(newRoom({ capacity: "3", host: " shop.example.com ", path: "" }), { capacity: 3, attach: [{ host: "shop.example.com", path: "/" }] });
 });
 
@@ -62,6 +62,14 @@ test("each mode says whom it hits", () => {
   assert.match(consequence("open", room), /^1 person in line .* capacity of 20/);
   assert.match(consequence("closed", room), /^1 person in line .* 20 people inside/);
   assert.match(consequence("normal", room), /^1 person in line .* 20 sessions of 20 places/);
+});
+
+test("a change that people will feel says so", () => {
+  const room = { inside: 20, waiting: 1500 };
+  assert.match(effect({ capacity: 5 }, room) ?? "", /^Nobody is sent out: the 20 people inside stay.* until 16 have left/);
+  assert.match(effect({ capacity: 0 }, room) ?? "", /^Nobody comes in any more: 1,500 people in line wait/);
+  assert.match(effect({ max_waiting: 1000 }, room) ?? "", /^The 1,500 people in line keep their places/);
+  for (const body of [{ capacity: 20 }, { capacity: 30 }, { capacity: "x" }, { max_waiting: 2000 }, { rate: "off" }]) assert.equal(effect(body, room), null);
 });
 
 test("an eviction says whom it hits", () => {

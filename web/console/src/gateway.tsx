@@ -37,6 +37,7 @@ export function HealthPage({ live: { answer, error } }: { live: Live<Health> }) 
             {store.bytes !== undefined && store.free_bytes !== undefined && (
               <Row label="Memory">{bytes(store.bytes - store.free_bytes)} of {bytes(store.bytes)} in use</Row>
             )}
+            {store.outages !== undefined && <Row label="Outages since the start">{count(store.outages)}</Row>}
             {store.rebuilt !== undefined && <Row label="Rebuilt">{count(store.rebuilt)} times</Row>}
           </dl>
         </section>

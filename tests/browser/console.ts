@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import type { Room } from "../../web/console/src/api.ts";
+import type { Health, Room } from "../../web/console/src/api.ts";
 import { Client, ConsoleGateway, host, type Seen } from "./console_gateway.ts";
 import { Visitor } from "./scenarios.ts";
 
@@ -38,14 +38,20 @@ async function setMode(page: Page, button: string, action: string, warning: RegE
 }
 
 export function consoleTests(browser: () => Browser): void {
+  suiteOf(browser, "memory");
+  suiteOf(browser, "shared store");
+}
+
+// With a store of its own only what depends on it.
+function suiteOf(browser: () => Browser, store: "memory" | "shared store"): void {
   let gateway: ConsoleGateway;
   before(async () => {
-    gateway = await ConsoleGateway.start(["--concurrency", "4"]);
+    gateway = await ConsoleGateway.start(["--concurrency", "4"], store === "shared store");
   });
   after(() => gateway.stop());
 
   const consoleTest = (title: string, play: (open: (place: string, options?: BrowserContextOptions) => Promise<Page>) => Promise<void>) =>
-    test(`console: ${title}`, async () => {
+    test(`console, ${store}: ${title}`, async () => {
       const operators: Visitor[] = [];
       try {
         await play(async (place, options) => {
@@ -66,6 +72,8 @@ export function consoleTests(browser: () => Browser): void {
   };
 
   consoleTest("a room is made, attached, filled, widened, held and closed, and each step reaches the visitors", async (open) => {
+    const { kind, reachable } = (await gateway.api<Health>("health")).store;
+    assert.deepEqual([kind === "memory", reachable], [store === "memory", true]);
     const page = await open("");
     await page.getByText("There is no room yet").waitFor();
     await page.getByRole("button", { name: "Make a room" }).click();
@@ -129,6 +137,8 @@ export function consoleTests(browser: () => Browser): void {
     await page.getByText("room sale: mode closed → normal").waitFor();
     await page.getByText(/^room sale made: capacity 0 → 2, attached to 1 place$/).waitFor();
   });
+
+  if (store === "shared store") return;
 
   consoleTest("a wrong value is told at its field, and nothing is changed", async (open) => {
     await gateway.put("rooms/sale", { capacity: 5 });

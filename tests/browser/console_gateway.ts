@@ -20,6 +20,7 @@ export class ConsoleGateway {
     private readonly state: string,
     private readonly application: Server,
     private readonly process: ChildProcess,
+    private readonly store: ChildProcess | null,
   ) {}
 
   get url(): string {
@@ -30,7 +31,8 @@ export class ConsoleGateway {
     return `http://${host}:${this.port}/`;
   }
 
-  static async start(flags: readonly string[] = []): Promise<ConsoleGateway> {
+  // `shared`: with a store of its own beside it, as several gateways would have.
+  static async start(flags: readonly string[] = [], shared = false): Promise<ConsoleGateway> {
     const application = createServer((asked, answer) => {
       const slow = asked.url?.startsWith("/slow") ? 300 : 0;
       setTimeout(() => answer.end("the application"), slow);
@@ -38,12 +40,15 @@ export class ConsoleGateway {
     const upstream = await listen(application);
     const port = await freePort();
     const state = mkdtempSync(join(tmpdir(), "fairway-console-"));
+    const storePort = shared ? await freePort() : 0;
+    const store = shared ? spawn("redis-server", ["--port", `${storePort}`, "--bind", "127.0.0.1", "--save", "", "--dir", state], { stdio: "ignore" }) : null;
+    if (shared) flags = [...flags, "--store", `redis://127.0.0.1:${storePort}`];
     const command = process.env["FAIRWAY_COMMAND"] ?? "../build/fairway";
     const listening = ["--upstream", `http://127.0.0.1:${upstream}`, "--listen", `127.0.0.1:${port}`, "--state", state];
     let output = "";
     const gateway = spawn(command, ["run", ...listening, ...flags], { stdio: ["ignore", "pipe", "pipe"] });
     for (const stream of [gateway.stdout, gateway.stderr]) stream?.on("data", (text: Buffer) => (output = (output + text).slice(-4000)));
-    const made = new ConsoleGateway(port, state, application, gateway);
+    const made = new ConsoleGateway(port, state, application, gateway, store);
     for (let i = 0; i < 200 && gateway.exitCode === null; ++i) {
       if (await made.answers()) return made;
       await new Promise((done) => setTimeout(done, 50));
@@ -53,9 +58,10 @@ export class ConsoleGateway {
   }
 
   async stop(): Promise<void> {
-    if (this.process.exitCode === null) {
-      const gone = new Promise((done) => this.process.once("exit", done));
-      this.process.kill("SIGTERM");
+    for (const child of [this.process, this.store]) {
+      if (!child || child.exitCode !== null) continue;
+      const gone = new Promise((done) => child.once("exit", done));
+      child.kill("SIGTERM");
       await gone;
     }
     this.application.closeAllConnections();

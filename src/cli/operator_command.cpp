@@ -37,8 +37,7 @@ int evict(const OperatorCommand& command, ApiClient& api) {
   if (!agreed(command, api)) throw RunError("nothing was done");
   const ApiAnswer answer = api.post("rooms/" + command.name + "/evict", command.eviction);
   const auto ended = answer.json.at("ended").get<std::uint64_t>();
-  const std::string what = command.eviction.contains("line") ? " sessions and places in line were ended\n" : " sessions were ended\n";
-  print(command, answer, command.name + ": " + std::to_string(ended) + what);
+  print(command, answer, command.name + ": " + std::to_string(ended) + " ended\n");
   return 0;
 }
 

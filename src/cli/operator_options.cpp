@@ -66,7 +66,7 @@ void OperatorOptions::add_queues(CLI::App& app) {
   add(group, "list", "All fair queues.", Verb::queue_list, false);
   add(group, "show", "One fair queue: what runs and waits, totals, and its settings.", Verb::queue_show);
   add(group, "flows", "The networks and sessions with most debt and most cost.", Verb::queue_flows)
-      ->add_option("--top", top_, "how many of each, 0 to 100 [20]")
+      ->add_option("--top", top_, "how many of each, 1 to 100 [20]")
       ->type_name("N");
   add_count(*add(group, "watch", "One fair queue once a second: live on a terminal, a line each on a pipe.", Verb::queue_watch));
 }
@@ -117,7 +117,7 @@ std::optional<OperatorCommand> OperatorOptions::command() const {
   if (command.verb != Verb::room_list && command.verb != Verb::queue_list) command.name = checked_name(name_);
   if (command.verb == Verb::room_set) read_change(command);
   if (command.verb == Verb::room_evict) read_eviction(command);
-  if (!top_.empty()) command.top = parse_count(top_, 0, kMostFlows);
+  if (!top_.empty()) command.top = parse_count(top_, 1, kMostFlows);
   if (!count_.empty()) command.count = parse_count(count_, 1, kMostTimes);
   return command;
 }

@@ -13,7 +13,7 @@ constexpr std::uint32_t kMostFlows = 100;
 constexpr std::uint32_t kMostTimes = 1'000'000'000;
 
 constexpr const char* kSettings =
-    "Settings, values as in nginx.conf (name= alone returns to what nginx.conf says):\n"
+    "Settings, values as in nginx.conf (an empty one returns to what nginx.conf says):\n"
     "  capacity= rate= session_timeout= session_max= grant_timeout= abandon_timeout= return_grace= refresh= max_waiting= entries_per_ip=\n"
     "  polls_per_session= poll_interval= on_store_failure= bind_network= page_status= message= cookie_domain= cookie_secure= attach=";
 

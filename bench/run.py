@@ -13,10 +13,11 @@ import micro
 import queue_side_by_side
 import room_gateway
 import store
+import store_gateway
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent / "build"
-SECTIONS = {"room-gateway": room_gateway.run, "queue": queue_side_by_side.run, "store": store.run, "micro": micro.run}
+SECTIONS = {"room-gateway": room_gateway.run, "queue": queue_side_by_side.run, "store": store.run, "store-gateway": store_gateway.run, "micro": micro.run}
 
 
 def machine():

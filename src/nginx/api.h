@@ -39,8 +39,10 @@ struct ApiAnswer {
   std::string etag;
   std::string location;
   // When set, the answer comes later: called again and again, each time for a few milliseconds at most, until it says true; it fills in
-  // the rest of this answer then.
+  // the rest of this answer then. What waits for something posts `wake` when it is there.
   std::function<bool(ApiAnswer&)> go_on;
+  ngx_event_t* wake = nullptr;
+  bool waits = false;  // nothing to be done before the wake
 };
 
 struct Refusal {

@@ -28,6 +28,8 @@ std::string_view title_of(ngx_uint_t status) noexcept {
       return "Unsupported Media Type";
     case 422:
       return "Unprocessable Content";
+    case 503:
+      return "Service Unavailable";
     default:
       return "Internal Server Error";
   }
@@ -64,12 +66,16 @@ void go_on(ngx_event_t* event) noexcept {
   bool done = false;
   const ngx_int_t rc = guarded(r, later.visit, [&] {
     const std::uint64_t until = steady_clock_ms() + kSlice;
-    while (!done && steady_clock_ms() <= until) {
+    do {
+      later.answer.waits = false;
       done = later.answer.go_on(later.answer);
-    }
+    } while (!done && !later.answer.waits && steady_clock_ms() <= until);
     return done ? send_answer(r, later.visit, later.answer) : NGX_AGAIN;
   });
   if (rc == NGX_AGAIN && !done) {
+    if (later.answer.waits) {
+      return;
+    }
     ngx_post_event(event, &ngx_posted_next_events);
     return;
   }
@@ -111,6 +117,7 @@ ngx_int_t begin_later(ngx_http_request_t* r, Visit& visit, ApiAnswer answer) {
   later->event.handler = go_on;
   later->event.data = later;
   later->event.log = r->connection->log;
+  later->answer.wake = &later->event;
   post(&later->event);
   return NGX_DONE;
 }

@@ -2,13 +2,14 @@
 #include <memory>
 
 #include "nginx/api.h"
+#include "nginx/store_order.h"
 #include "operate/network.h"
 
 namespace fairway::ngx {
 
 namespace {
 
-// The list of ended sessions is saved, the store's memory is not; but the list is bounded. Beyond this many, whoever was evicted and still
+// The list of ended sessions is saved, the memory store is not; but the list is bounded. Beyond this many, whoever was evicted and still
 // has a ticket would come back into the line at the old number after a restart of a gateway with the memory store.
 constexpr std::size_t kMostNoted = 16'384;
 
@@ -52,47 +53,110 @@ Wanted read(const Json& body) {
   return wanted;
 }
 
-void note(ApiCall& call, const std::string& what) noexcept {
+void note(ApiCall& call, const std::string& what) {
   const std::string from = call.from();
   const Lock lock(call.worker.zone());
   call.worker.shared().board->events.add(ngx_time(), what, from);
 }
 
-Json result(std::uint64_t ended) {
-  return {{"ended", ended}};
+void refuse_unreached(const StoreOrder& order) {
+  if (!order.reached()) {
+    throw Refusal{503, "The store does not answer: nothing is certain to have been done. Try again when it is back.", ""};
+  }
 }
 
-ApiAnswer evict_one(ApiCall& call, const RoomConf& room, const Wanted& wanted) {
-  ApiAnswer answer;
-  const bool ended = call.worker.evict(room, wanted.sid, wanted.line);
-  answer.json = result(ended ? 1 : 0);
-  if (ended) {
-    note(call, "room " + std::string(call.name) + ": one session ended");
+// One session: ended where it is inside; else, with `line`, looked for in the line first, since only what was there counts.
+class EvictOne {
+ public:
+  EvictOne(ApiCall& call, const RoomConf& room, const Wanted& wanted)
+      : call_(call), room_(room), wanted_(wanted), order_(call.worker, room) {
+    order_.ask(room::Kind::evict, wanted.sid);
   }
-  return answer;
-}
 
-// Whoever calls is refused from the first step on; the answer waits until everybody has been counted.
-ApiAnswer evict_many(ApiCall& call, const RoomConf& room, const Wanted& wanted) {
-  const std::uint64_t id = call.worker.cut(room, {wanted.network, wanted.line}).id;
-  if (id == 0) {
-    throw Refusal{409, "Too many evictions of this room are under way: try again in a moment.", ""};
+  bool step(ApiAnswer& answer) {
+    order_.set_wake(answer.wake);
+    while (!order_.waits()) {
+      refuse_unreached(order_);
+      if (asked_ == room::Kind::evict && order_.state() != room::State::released && wanted_.line) {
+        order_.ask(asked_ = room::Kind::poll, wanted_.sid);
+      } else if (asked_ == room::Kind::poll && is_there(order_.state())) {
+        order_.ask(asked_ = room::Kind::release, wanted_.sid);
+      } else {
+        return finish(answer);
+      }
+    }
+    answer.waits = true;
+    return false;
   }
-  ApiAnswer answer;
-  answer.go_on = [call, &room, id, wanted, since = id - 1, noted = std::size_t{0}](ApiAnswer& later) mutable {
-    const room::CutStatus status = call.worker.go_on(room, id);
-    if (status.id != 0 && !status.done) {
-      return false;
+
+ private:
+  static bool is_there(room::State state) noexcept {
+    return state == room::State::waiting || state == room::State::closed || state == room::State::admitted;
+  }
+  bool finish(ApiAnswer& answer) {
+    const bool ended = order_.state() == room::State::released;
+    if (ended) {
+      call_.worker.end_session(room_, wanted_.sid);
+      note(call_, "room " + std::string(view(room_.name)) + ": one session ended");
     }
-    if (noted < kMostNoted && !call.worker.note_ended(room, since)) {
-      noted += 256;
-      return false;
-    }
-    later.json = result(status.ended);
-    note(call, "room " + std::string(view(room.name)) + ": " + std::to_string(status.ended) + " sessions ended, " +
-                   (wanted.said.empty() ? "everybody" : "network " + wanted.said) + (wanted.line ? " inside and in line" : " inside"));
+    answer.json = {{"ended", ended ? 1 : 0}};
     return true;
-  };
+  }
+
+  ApiCall call_;
+  const RoomConf& room_;
+  Wanted wanted_;
+  StoreOrder order_;
+  room::Kind asked_ = room::Kind::evict;
+};
+
+// Many: whoever calls is refused from the first step on; the answer waits until everybody has been counted.
+class EvictMany {
+ public:
+  EvictMany(ApiCall& call, const RoomConf& room, const Wanted& wanted)
+      : call_(call), room_(room), wanted_(wanted), order_(call.worker, room) {
+    order_.cut({wanted.network, wanted.line});
+  }
+
+  bool step(ApiAnswer& answer) {
+    order_.set_wake(answer.wake);
+    answer.waits = order_.waits();
+    if (order_.waits()) {
+      return false;
+    }
+    refuse_unreached(order_);
+    const room::CutStatus status = order_.status();
+    if (status.id == 0) {
+      throw Refusal{409, "Too many evictions of this room are under way: try again in a moment.", ""};
+    }
+    if (!status.done) {
+      order_.go_on(status.id);
+      return false;
+    }
+    since_ = noted_ == 0 ? status.id - 1 : since_;
+    if (call_.worker.store() == nullptr && noted_ < kMostNoted && !call_.worker.note_ended(room_, since_)) {
+      noted_ += 256;
+      return false;
+    }
+    answer.json = {{"ended", status.ended}};
+    note(call_, "room " + std::string(view(room_.name)) + ": " + std::to_string(status.ended) + " sessions ended, " +
+                    (wanted_.said.empty() ? "everybody" : "network " + wanted_.said) + (wanted_.line ? " inside and in line" : " inside"));
+    return true;
+  }
+
+ private:
+  ApiCall call_;
+  const RoomConf& room_;
+  Wanted wanted_;
+  StoreOrder order_;
+  std::uint64_t since_ = 0;
+  std::size_t noted_ = 0;
+};
+
+template <class Eviction>
+ApiAnswer begin(ApiCall& call, const RoomConf& room, const Wanted& wanted) {
+  ApiAnswer answer;
+  answer.go_on = [eviction = std::make_shared<Eviction>(call, room, wanted)](ApiAnswer& later) { return eviction->step(later); };
   return answer;
 }
 
@@ -101,12 +165,12 @@ ApiAnswer evict_many(ApiCall& call, const RoomConf& room, const Wanted& wanted) 
 ApiAnswer evict(ApiCall& call) {
   const RoomConf& room = call.room();
   const Wanted wanted = read(call.body);
-  if (call.worker.row(room).memory().epoch == 0) {  // nobody has come yet
+  if (call.worker.store() == nullptr && call.worker.row(room).memory().epoch == 0) {  // nobody has come yet
     ApiAnswer answer;
-    answer.json = result(0);
+    answer.json = {{"ended", 0}};
     return answer;
   }
-  return wanted.one ? evict_one(call, room, wanted) : evict_many(call, room, wanted);
+  return wanted.one ? begin<EvictOne>(call, room, wanted) : begin<EvictMany>(call, room, wanted);
 }
 
 }  // namespace fairway::ngx

@@ -8,6 +8,11 @@ namespace fairway::ngx {
 namespace {
 
 Json store_json(Worker& worker) {
+  if (worker.store() != nullptr) {
+    const bool open = worker.shared().breaker.open();
+    return {
+        {"kind", "shared"}, {"reachable", !open}, {"breaker", open ? "open" : "closed"}, {"outages", worker.shared().breaker.outages()}};
+  }
   const Lock lock(worker.zone());
   const MemoryStore& store = *worker.shared().store;
   return {{"kind", "memory"},

@@ -1,8 +1,11 @@
 // The API's rooms: what they are, and changes of their settings and modes.
 #include <algorithm>
 #include <cmath>
+#include <memory>
 
 #include "nginx/api.h"
+#include "nginx/store_client.h"
+#include "nginx/store_order.h"
 #include "operate/values.h"
 
 namespace fairway::ngx {
@@ -52,6 +55,10 @@ Json newcomers_wait(const RoomConf& room, const Figures& figures) {
   return wait ? Json(*wait) : Json(nullptr);
 }
 
+Json store_json(Worker& worker) {
+  return {{"kind", worker.store() == nullptr ? "memory" : "shared"}, {"reachable", !worker.shared().breaker.open()}};
+}
+
 Json room_json(Worker& worker, const RoomConf& room) {
   Live& live = worker.live();
   const Figures figures = figures_of(worker, room);
@@ -69,7 +76,7 @@ Json room_json(Worker& worker, const RoomConf& room) {
       {"admissions_per_second", per_second},
       {"eta", newcomers_wait(room, figures)},
       {"recovering", summary.recovering},
-      {"store", {{"kind", "memory"}, {"reachable", true}}},
+      {"store", store_json(worker)},
       {"settings", settings_of(worker, room)},
       {"file", operate::file_json(operate::room_fields(), live.adjustment(room).fields)},
   };
@@ -105,9 +112,9 @@ void refuse_taken_places(const Adjustments& all, std::string_view name, const Ro
 
 // What the body says, over `adjustment`; tells what changed, a sentence for all of it.
 std::string take_body(const Json& body, const RoomSettings& file, RoomAdjustment& adjustment) {
-  RoomSettings before = file;
-  operate::apply(operate::room_fields(), adjustment.fields, before);
   const RoomAdjustment old = adjustment;
+  RoomSettings before = file;
+  operate::apply(operate::room_fields(), old.fields, before);  // refers to the texts of `old`
   for (const auto& [name, value] : body.items()) {
     if (name == "attach") {
       refuse(operate::take_attach(value, adjustment.attach));
@@ -143,7 +150,9 @@ std::string take_body(const Json& body, const RoomSettings& file, RoomAdjustment
 
 // Lets a change of the settings take effect on those who wait.
 void touch(Worker& worker, const RoomConf& room) noexcept {
-  if (worker.row(room).memory().epoch != 0) {
+  if (worker.store() != nullptr) {
+    worker.store()->refresh(room);
+  } else if (worker.row(room).memory().epoch != 0) {
     worker.call(room, {}, {});
   }
 }
@@ -222,10 +231,16 @@ ApiAnswer delete_room(ApiCall& call) {
     all.rooms.erase(std::string(call.name));
     return {"room " + std::string(call.name) + " deleted"};
   });
+  const auto order = std::make_shared<StoreOrder>(call.worker, room);
+  if (call.worker.store() != nullptr) {  // other gateways may know a room of that name: it stays, empty
+    order->cut({{}, true});
+  }
   ApiAnswer answer;
-  answer.go_on = [&worker = call.worker, &room](ApiAnswer& later) {
+  answer.go_on = [&worker = call.worker, &room, order](ApiAnswer& later) {
+    order->set_wake(later.wake);
+    later.waits = order->waits();
     later.status = NGX_HTTP_NO_CONTENT;
-    return worker.forget(room);
+    return !later.waits && worker.forget(room);
   };
   return answer;
 }

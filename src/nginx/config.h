@@ -14,6 +14,7 @@
 namespace fairway::ngx {
 
 struct RoomRow;
+struct StoreConf;
 
 using operate::Secure;
 
@@ -60,7 +61,8 @@ struct MainConf {
   std::string* new_keys = nullptr;           // keys_text when there was no keys file: prepare_files writes it
   bool keys_exposed = false;                 // the keys file is open to other users
   bool keep_state = false;                   // set by prepare_files: workers can write into the state folder
-  std::size_t memory = 0;                    // bytes of `fairway_store memory`
+  std::size_t memory = 0;                    // bytes of `fairway_store memory`; 0: `store`
+  StoreConf* store = nullptr;                // a shared store; nullptr: memory
   ngx_array_t rooms{};                       // of RoomConf*
   ngx_array_t queues{};                      // of QueueConf*
   void** http_loc_conf = nullptr;            // of http {} itself: while nginx merges, its context shows the one being merged

@@ -1,5 +1,6 @@
 // The directives outside of blocks, and what happens between reading and running: defaults, merging, the zone, warnings.
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <span>
 
@@ -11,6 +12,7 @@
 #include "nginx/return_check.h"
 #include "nginx/room_block.h"
 #include "nginx/shared.h"
+#include "nginx/store_conf.h"
 #include "nginx/values.h"
 
 namespace fairway::ngx {
@@ -18,6 +20,7 @@ namespace fairway::ngx {
 namespace {
 
 constexpr std::size_t kDefaultMemory = 32 << 20;
+constexpr std::size_t kMaxStoreWords = 64;
 constexpr std::size_t kLeastMemory = 256 << 10;  // MemoryStore::create
 
 char* conf_says(const char* text) noexcept {
@@ -58,13 +61,30 @@ char* set_keys(ngx_conf_t* cf, ngx_command_t*, void* conf) noexcept {
   return set_path(cf, static_cast<MainConf*>(conf)->keys_file, true);
 }
 
+char* set_shared_store(ngx_conf_t* cf, MainConf& conf) noexcept {
+  std::array<std::string_view, kMaxStoreWords> words;
+  const std::size_t count = cf->args->nelts - 1;
+  if (count > words.size()) {
+    return conf_says("has too many words");
+  }
+  for (std::size_t i = 0; i < count; ++i) {
+    words[i] = view(argument(cf, i + 1));
+  }
+  conf.store = parse_store(cf, std::span(words).first(count));
+  return conf.store == nullptr ? conf_error : conf_ok;
+}
+
 char* set_store(ngx_conf_t* cf, ngx_command_t*, void* data) noexcept {
   auto& conf = *static_cast<MainConf*>(data);
-  if (conf.memory != 0) {
+  if (conf.memory != 0 || conf.store != nullptr) {
     return conf_says("is duplicate");
   }
-  if (view(argument(cf, 1)) != "memory" || cf->args->nelts != 3) {
-    return conf_says("must be \"memory SIZE\", such as \"memory 32m\"");
+  const std::string_view first = view(argument(cf, 1));
+  if (first.starts_with("unix:") || first.find("://") != std::string_view::npos) {
+    return set_shared_store(cf, conf);
+  }
+  if (first != "memory" || cf->args->nelts != 3) {
+    return conf_says("must be \"memory SIZE\", such as \"memory 32m\", or the URL of a shared store, such as \"valkey://localhost\"");
   }
   const auto size = parse_bytes(view(argument(cf, 2)));
   if (!size || *size < kLeastMemory || *size > (std::size_t{1} << 40)) {
@@ -177,6 +197,11 @@ char* make_zone(ngx_conf_t* cf, MainConf& conf) noexcept {
   ngx_str_t name = str("fairway");
   const std::size_t size = conf.memory + shared_overhead(conf.memory);
   const MainConf* running = running_conf(cf);
+  if (running != nullptr && running->zone != nullptr && (running->store == nullptr) != (conf.store == nullptr)) {
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
+                       "\"fairway_store\" cannot change between memory and a shared store while nginx runs: restart it instead");
+    return conf_error;
+  }
   if (running != nullptr && running->zone != nullptr && running->zone->shm.size != size) {
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0,
                        "the size of \"fairway_store memory\" cannot change while nginx runs (from %uz to %uz bytes): restart it instead",
@@ -273,7 +298,9 @@ void* create_main_conf(ngx_conf_t* cf) noexcept {
 char* init_main_conf(ngx_conf_t* cf, void* data) noexcept {
   auto& conf = *static_cast<MainConf*>(data);
   conf.http_loc_conf = static_cast<ngx_http_conf_ctx_t*>(cf->ctx)->loc_conf;
-  conf.memory = conf.memory == 0 ? kDefaultMemory : conf.memory;
+  if (conf.memory == 0 && conf.store == nullptr) {
+    conf.memory = kDefaultMemory;
+  }
   if (conf.state.data == nullptr) {
     conf.state = str("/var/lib/fairway");
   }
@@ -290,7 +317,9 @@ char* init_main_conf(ngx_conf_t* cf, void* data) noexcept {
   if (conf.rooms.nelts == 0 && !conf.needs_zone) {
     return conf_ok;
   }
-  warn_of_small_memory(cf, conf);
+  if (conf.store == nullptr) {
+    warn_of_small_memory(cf, conf);
+  }
   return load_keys(cf, conf) == conf_ok ? make_zone(cf, conf) : conf_error;
 }
 

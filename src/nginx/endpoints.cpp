@@ -1,8 +1,8 @@
 // /__fairway/…: answered in SERVER_REWRITE, before the location search, so that rewrites, access rules and authentication of the
 // site do not apply.
 #include "nginx/answer.h"
-#include "nginx/gate.h"
 #include "nginx/redirect_path.h"
+#include "nginx/room_question.h"
 
 namespace fairway::ngx {
 
@@ -15,7 +15,7 @@ ngx_int_t refuse(ngx_http_request_t* r, Visit& visit, ngx_uint_t status, std::st
   body.status = status;
   body.text = text;
   body.allow = allow;
-  return send_body(r, visit, body);
+  return finish(r, send_body(r, visit, body));
 }
 
 ngx_int_t wrong_method(ngx_http_request_t* r, Visit& visit, std::string_view allow) noexcept {
@@ -26,12 +26,22 @@ ngx_int_t health(ngx_http_request_t* r, Visit& visit) noexcept {
   return is_read(r) ? refuse(r, visit, NGX_HTTP_OK, "ok\n") : wrong_method(r, visit, "GET, HEAD");
 }
 
+ngx_int_t answer_status(ngx_http_request_t* r, Visit& visit, const RoomConf& room, const Verdict& verdict) noexcept {
+  Reply reply = verdict.reply;
+  if (verdict.action == Verdict::Action::through) {
+    reply = {};
+    reply.state = "admitted";
+    reply.retry_after = 0;
+  }
+  return finish(r, send_json(r, visit, room, reply, NGX_HTTP_OK));
+}
+
 ngx_int_t status(ngx_http_request_t* r, Visit& visit, const RoomConf& room, Worker& worker) noexcept {
   if (!is_read(r)) {
     return wrong_method(r, visit, "GET, HEAD");
   }
-  const Reply reply = Gate(r, visit, room, worker).status();
-  return send_json(r, visit, room, reply, NGX_HTTP_OK);
+  Gate gate(r, visit, room, worker);
+  return pursue(r, visit, worker, gate, gate.status(), answer_status);
 }
 
 ngx_int_t check(ngx_http_request_t* r, Visit& visit, const RoomConf& room, Worker& worker) noexcept {
@@ -39,13 +49,13 @@ ngx_int_t check(ngx_http_request_t* r, Visit& visit, const RoomConf& room, Worke
     return wrong_method(r, visit, "GET, HEAD");
   }
   if (Gate(r, visit, room, worker).shows_token()) {
-    return send_redirect(r, visit, NGX_HTTP_MOVED_TEMPORARILY, checked_target(r));
+    return finish(r, send_redirect(r, visit, NGX_HTTP_MOVED_TEMPORARILY, checked_target(r)));
   }
   Reply reply;
   reply.kind = page::Kind::cookies;
   reply.retry_url = checked_target(r);
   reply.retry_after = 0;
-  return send_page(r, visit, room, reply);
+  return finish(r, send_page(r, visit, room, reply));
 }
 
 ngx_int_t left(ngx_http_request_t* r, Visit& visit, const RoomConf& room) noexcept {
@@ -56,22 +66,27 @@ ngx_int_t left(ngx_http_request_t* r, Visit& visit, const RoomConf& room) noexce
   reply.kind = page::Kind::left;
   reply.status = NGX_HTTP_OK;
   reply.retry_after = 0;
-  return send_page(r, visit, room, reply);
+  return finish(r, send_page(r, visit, room, reply));
+}
+
+ngx_int_t answer_leave(ngx_http_request_t* r, Visit& visit, const RoomConf& room, const Verdict&) noexcept {
+  visit.clear = true;
+  if (!is_page_request(visit)) {
+    return finish(r, send_empty(r, visit, NGX_HTTP_NO_CONTENT));
+  }
+  const ngx_str_t path = concat(r->pool, view(room.path), "left");
+  return finish(r, send_redirect(r, visit, NGX_HTTP_SEE_OTHER, view(path)));
 }
 
 ngx_int_t leave(ngx_http_request_t* r, Visit& visit, const RoomConf& room, Worker& worker) noexcept {
   if (r->method != NGX_HTTP_POST) {
     return wrong_method(r, visit, "POST");
   }
-  if (!is_same_origin(r, visit) || !Gate(r, visit, room, worker).leave()) {
-    return send_empty(r, visit, NGX_HTTP_NO_CONTENT);
+  Gate gate(r, visit, room, worker);
+  if (!is_same_origin(r, visit) || !gate.shows_token()) {
+    return finish(r, send_empty(r, visit, NGX_HTTP_NO_CONTENT));
   }
-  visit.clear = true;
-  if (!is_page_request(visit)) {
-    return send_empty(r, visit, NGX_HTTP_NO_CONTENT);
-  }
-  const ngx_str_t path = concat(r->pool, view(room.path), "left");
-  return send_redirect(r, visit, NGX_HTTP_SEE_OTHER, view(path));
+  return pursue(r, visit, worker, gate, gate.leave(), answer_leave);
 }
 
 // A room that this server uses: by name, or attached by the console to the host that was asked for.
@@ -130,7 +145,7 @@ ngx_int_t server_rewrite_handler(ngx_http_request_t* r) noexcept {
   if (!path.starts_with(kRoot)) {
     return NGX_DECLINED;
   }
-  return finish(r, endpoint(r, *visit, *worker, path.substr(kRoot.size())));
+  return endpoint(r, *visit, *worker, path.substr(kRoot.size()));
 }
 
 }  // namespace fairway::ngx

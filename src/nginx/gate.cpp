@@ -18,16 +18,17 @@ constexpr std::uint32_t kRetryClosed = 60;
 
 }  // namespace
 
-void end_session(Worker& worker, const RoomConf& room, const Token& token) noexcept {
-  worker.end_session(room, token.sid);
-  room::Operation operation;
-  operation.kind = room::Kind::release;
-  operation.sid = token.sid;
-  operation.epoch = token.epoch;
-  operation.number = token.number;
-  operation.admitted = token.admitted * kSecond;
-  room::Answer answer;
-  worker.call(room, {&operation, 1}, {&answer, 1});
+Verdict Gate::ask(room::Kind kind, const Token& token, Next next) noexcept {
+  asked_ = token;
+  next_ = next;
+  question_ = operation(kind, token);
+  return {Verdict::Action::ask, {}};
+}
+
+Verdict Gate::go_on(const StoreAnswer& answer) noexcept {
+  down_ = answer.down;
+  summary_ = answer.summary;
+  return (this->*next_)(answer.answer);
 }
 
 Verdict Gate::decide() noexcept {
@@ -52,47 +53,46 @@ Verdict Gate::decide() noexcept {
   return has_ticket() ? enter() : newcomer();
 }
 
-Reply Gate::status() noexcept {
-  Verdict verdict;
+Verdict Gate::status() noexcept {
   if (shown_.pass && young(shown_.pass_token)) {
     name(shown_.pass_token);
-    return simple(page::Kind::waiting, "admitted", 0);
+    return {Verdict::Action::through, {}};
   }
   if (!shows_token()) {
-    return simple(page::Kind::waiting, "unknown", 1);
+    return {Verdict::Action::reply, simple(page::Kind::waiting, "unknown", 1)};
   }
   const Token& token = shown_.pass ? shown_.pass_token : shown_.ticket_token;
   name(token);
   if (!shown_.pass && !worker_.allow_poll(room_, token.sid)) {
-    return busy(token, kRetryTooOften).reply;
+    return busy(token, kRetryTooOften);
   }
-  const room::Answer answer = ask(operation(room::Kind::poll, token));
-  if (answer.state == room::State::unknown || answer.state == room::State::gone) {
-    return simple(page::Kind::waiting, "unknown", 1);
-  }
-  verdict = act_on(answer, token);
-  return verdict.action == Verdict::Action::through ? simple(page::Kind::waiting, "admitted", 0) : verdict.reply;
+  // a pass counts as one: after a loss of the store's state its holder is inside, not in line
+  return ask(shown_.pass ? room::Kind::heartbeat : room::Kind::poll, token, &Gate::after_status);
 }
 
-bool Gate::leave() noexcept {
-  if (shown_.pass) {
-    ngx::end_session(worker_, room_, shown_.pass_token);
+Verdict Gate::after_status(const room::Answer& answer) noexcept {
+  if (down_) {
+    return status_without_store();
   }
-  if (has_ticket() && (!shown_.pass || shown_.ticket_token.sid != shown_.pass_token.sid)) {
-    ngx::end_session(worker_, room_, shown_.ticket_token);
+  if (answer.state == room::State::unknown || answer.state == room::State::gone) {
+    return {Verdict::Action::reply, simple(page::Kind::waiting, "unknown", 1)};
   }
-  return shows_token();
+  return act_on(answer, asked_);
 }
 
 Verdict Gate::heartbeat() noexcept {
-  const Token pass = shown_.pass_token;
-  const room::Answer answer = ask(operation(room::Kind::heartbeat, pass));
+  return ask(room::Kind::heartbeat, shown_.pass_token, &Gate::after_heartbeat);
+}
+
+Verdict Gate::after_heartbeat(const room::Answer& answer) noexcept {
+  const Token pass = asked_;
+  if (down_ || answer.state == room::State::no_memory) {
+    renew_pass(pass);
+    return settle(Verdict::Action::through, Outcome::refreshed);
+  }
   switch (answer.state) {
     case room::State::admitted:
       give_pass(pass.sid, answer);
-      return settle(Verdict::Action::through, Outcome::refreshed);
-    case room::State::no_memory:
-      renew_pass(pass);
       return settle(Verdict::Action::through, Outcome::refreshed);
     case room::State::gone:
     case room::State::unknown:
@@ -108,13 +108,19 @@ Verdict Gate::enter() noexcept {
   if (!worker_.allow_poll(room_, token.sid)) {
     return busy(token, kRetryTooOften);
   }
-  const bool counts = token.number == 0;  // a numbered ticket is no new session
-  const sockaddr* address = r_->connection->sockaddr;
-  const bool allowed = !counts || worker_.allow_entry(room_, address);
+  counts_ = token.number == 0;  // a numbered ticket is no new session
+  allowed_ = !counts_ || worker_.allow_entry(room_, r_->connection->sockaddr);
   // whoever may not come anew may still hold a place
-  const room::Answer answer = ask(operation(allowed ? room::Kind::enter : room::Kind::poll, token));
-  if (counts && allowed && !answer.created) {
-    worker_.refund_entry(room_, address);
+  return ask(allowed_ ? room::Kind::enter : room::Kind::poll, token, &Gate::after_enter);
+}
+
+Verdict Gate::after_enter(const room::Answer& answer) noexcept {
+  const Token token = asked_;
+  if (down_) {
+    return allowed_ ? enter_without_store() : busy(token, kRetryEntries);
+  }
+  if (counts_ && allowed_ && !answer.created) {
+    worker_.refund_entry(room_, r_->connection->sockaddr);
   }
   if (answer.state == room::State::unknown) {
     return busy(token, kRetryEntries);
@@ -129,16 +135,25 @@ Verdict Gate::enter_open() noexcept {
   if (!known && !worker_.random(token.sid.bytes.data(), token.sid.bytes.size())) {
     return settle(Verdict::Action::through, Outcome::open);
   }
-  room::Answer answer = ask(operation(shown_.pass ? room::Kind::heartbeat : room::Kind::enter, token));
-  if (answer.state == room::State::gone) {
-    token = {};
+  counts_ = true;  // may start anew, once
+  return ask(shown_.pass ? room::Kind::heartbeat : room::Kind::enter, token, &Gate::after_enter_open);
+}
+
+Verdict Gate::after_enter_open(const room::Answer& answer) noexcept {
+  if (!down_ && answer.state == room::State::gone && counts_) {
+    Token token;
+    counts_ = false;
     if (worker_.random(token.sid.bytes.data(), token.sid.bytes.size())) {
-      answer = ask(operation(room::Kind::enter, token));
+      return ask(room::Kind::enter, token, &Gate::after_enter_open);
     }
   }
-  name(token);
-  if (answer.state == room::State::admitted) {
-    give_pass(token.sid, answer);
+  name(asked_);
+  if (down_ && shown_.pass) {
+    renew_pass(shown_.pass_token);
+  } else if (down_) {
+    give_unseen_pass(asked_.sid);
+  } else if (answer.state == room::State::admitted) {
+    give_pass(asked_.sid, answer);
   }
   return settle(Verdict::Action::through, Outcome::open);
 }
@@ -167,11 +182,11 @@ Verdict Gate::act_on(const room::Answer& answer, const Token& token) noexcept {
     case room::State::waiting:
       visit_.pass = {};
       visit_.rank = answer.rank;
+      worker_.rank_told(token.sid, answer.rank);
       give_ticket(token.sid, answer.epoch, answer.number);
       return settle(Verdict::Action::reply, Outcome::waiting, describe(answer));
     case room::State::closed:
-      give_ticket(token.sid, token.epoch, token.number);  // the place is kept, so its ticket has to live on
-      return settle(Verdict::Action::reply, Outcome::closed, simple(page::Kind::closed, "closed", jitter(kRetryClosed)));
+      return closed(token);
     case room::State::full:
     case room::State::no_memory:
       return busy(token, kRetryFull);
@@ -203,6 +218,12 @@ Reply Gate::simple(page::Kind kind, std::string_view state, std::uint32_t retry_
   reply.state = state;
   reply.retry_after = retry_after;
   return reply;
+}
+
+// The place is kept, so its ticket has to live on.
+Verdict Gate::closed(const Token& token) noexcept {
+  give_ticket(token.sid, token.epoch, token.number);
+  return settle(Verdict::Action::reply, Outcome::closed, simple(page::Kind::closed, "closed", jitter(kRetryClosed)));
 }
 
 // Whatever the token claims is kept: a held place is never lost by a busy answer.

@@ -56,7 +56,31 @@ void write_rooms(MetricsText& text, std::span<const Room> rooms) {
   }
 }
 
-void write_store(MetricsText& text, std::span<const Room> rooms, const Shared& shared) {
+// Calls of a shared store, by how they ended and how long they took.
+void write_shared_store(MetricsText& text, const Shared& shared) {
+  constexpr std::string_view kResults[] = {"ok", "full", "failed"};
+  const StoreStats& stats = shared.store_stats;
+  text.family("fairway_store_calls_total", "counter", "Calls of the store: answered, refused for want of memory, failed.");
+  for (std::size_t i = 0; i < std::size(kResults); ++i) {
+    text.sample({{"result", kResults[i]}}, stats.results[i].load(std::memory_order_relaxed));
+  }
+  text.family("fairway_store_call_seconds", "histogram", "Time of a call of the store, with the wait for a connection.");
+  std::uint64_t below = 0;
+  for (std::size_t i = 0; i < StoreStats::kBounds.size(); ++i) {
+    below += stats.took[i].load(std::memory_order_relaxed);
+    char bound[32];
+    const auto end = std::to_chars(bound, bound + sizeof(bound), static_cast<double>(StoreStats::kBounds[i]) / 1e6).ptr;
+    text.sample({{"le", {bound, static_cast<std::size_t>(end - bound)}}}, below, "_bucket");
+  }
+  below += stats.took[StoreStats::kBounds.size()].load(std::memory_order_relaxed);
+  text.sample({{"le", "+Inf"}}, below, "_bucket");
+  text.seconds({}, static_cast<double>(stats.took_sum.load(std::memory_order_relaxed)) / 1e6, "_sum");
+  text.sample({}, below, "_count");
+  text.family("fairway_store_breaker_open", "gauge", "1 from a failure of the store that was noticed until a probe is answered.");
+  text.sample({}, shared.breaker.open() ? 1 : 0);
+}
+
+void write_memory_store(MetricsText& text, std::span<const Room> rooms) {
   std::uint64_t calls = 0;
   std::uint64_t full = 0;
   for (const Room& room : rooms) {
@@ -66,6 +90,9 @@ void write_store(MetricsText& text, std::span<const Room> rooms, const Shared& s
   text.family("fairway_store_calls_total", "counter", "Calls of the store: answered, and operations it had no memory for.");
   text.sample({{"result", "ok"}}, calls);
   text.sample({{"result", "full"}}, full);
+}
+
+void write_tokens(MetricsText& text, const Shared& shared) {
   text.family("fairway_token_rejected_total", "counter", "Tokens shown that were not accepted.");
   for (std::size_t i = static_cast<std::size_t>(TokenError::none) + 1; i < kTokenErrors; ++i) {
     text.sample({{"reason", to_string(static_cast<TokenError>(i))}}, shared.token_errors[i].load(std::memory_order_relaxed));
@@ -81,7 +108,12 @@ void write_room_metrics(MetricsText& text) {
   }
   const std::vector<Room> rooms = rooms_of(*worker);
   write_rooms(text, rooms);
-  write_store(text, rooms, worker->shared());
+  if (worker->store() != nullptr) {
+    write_shared_store(text, worker->shared());
+  } else {
+    write_memory_store(text, rooms);
+  }
+  write_tokens(text, worker->shared());
 }
 
 }  // namespace fairway::ngx

@@ -61,7 +61,7 @@ T* make_owned(ngx_pool_t* pool, Args&&... args) noexcept {
 // A copy of `text` in the pool; data is nullptr when memory is short.
 inline ngx_str_t copy(ngx_pool_t* pool, std::string_view text) noexcept {
   auto* data = static_cast<u_char*>(ngx_pnalloc(pool, text.empty() ? 1 : text.size()));
-  if (data != nullptr) {
+  if (data != nullptr && !text.empty()) {  // the data of an empty one may be nullptr, which memcpy may not get
     ngx_memcpy(data, text.data(), text.size());
   }
   return {data == nullptr ? 0 : text.size(), data};

@@ -1,30 +1,15 @@
 // PREACCESS: a request to a location with a room asks it once, before authentication and the application.
 #include "nginx/address.h"
 #include "nginx/answer.h"
-#include "nginx/gate.h"
 #include "nginx/redirect_path.h"
+#include "nginx/room_question.h"
 
 namespace fairway::ngx {
 
 namespace {
 
-ngx_int_t answer(ngx_http_request_t* r, Visit& visit, const RoomConf& room, const Verdict& verdict) noexcept {
-  switch (verdict.action) {
-    case Verdict::Action::through:
-      return NGX_DECLINED;
-    case Verdict::Action::redirect_to_check:
-      return finish(r, send_redirect(r, visit, NGX_HTTP_MOVED_TEMPORARILY, check_path(r, room)));
-    case Verdict::Action::refuse_prefetch:
-      return finish(r, send_empty(r, visit, NGX_HTTP_SERVICE_UNAVAILABLE));
-    case Verdict::Action::reply:
-      if (is_page_request(visit)) {
-        return finish(r, send_page(r, visit, room, verdict.reply));
-      }
-      return finish(r, send_json(r, visit, room, verdict.reply, NGX_HTTP_TOO_MANY_REQUESTS));
-    case Verdict::Action::failed:
-      break;
-  }
-  return NGX_HTTP_INTERNAL_SERVER_ERROR;
+ngx_uint_t client_status(const Reply& reply) noexcept {
+  return reply.kind == page::Kind::unavailable ? NGX_HTTP_SERVICE_UNAVAILABLE : NGX_HTTP_TOO_MANY_REQUESTS;
 }
 
 // Notices what makes a room useless or harmful, for the warnings.
@@ -55,6 +40,32 @@ void look_out(ngx_http_request_t* r, const Visit& visit, const RoomConf& room, W
   }
 }
 
+ngx_int_t answer(ngx_http_request_t* r, Visit& visit, const RoomConf& room, const Verdict& verdict) noexcept {
+  Worker& worker = *Worker::get();
+  worker.count(room, visit.outcome);
+  look_out(r, visit, room, worker, verdict);
+  if (loc_conf(r)->dry_run == 1) {
+    return NGX_DECLINED;
+  }
+  switch (verdict.action) {
+    case Verdict::Action::through:
+      return NGX_DECLINED;
+    case Verdict::Action::redirect_to_check:
+      return finish(r, send_redirect(r, visit, NGX_HTTP_MOVED_TEMPORARILY, check_path(r, room)));
+    case Verdict::Action::refuse_prefetch:
+      return finish(r, send_empty(r, visit, NGX_HTTP_SERVICE_UNAVAILABLE));
+    case Verdict::Action::reply:
+      if (is_page_request(visit)) {
+        return finish(r, send_page(r, visit, room, verdict.reply));
+      }
+      return finish(r, send_json(r, visit, room, verdict.reply, client_status(verdict.reply)));
+    case Verdict::Action::failed:
+    case Verdict::Action::ask:  // never comes here
+      break;
+  }
+  return NGX_HTTP_INTERNAL_SERVER_ERROR;
+}
+
 }  // namespace
 
 ngx_int_t preaccess_handler(ngx_http_request_t* r) noexcept {
@@ -77,10 +88,7 @@ ngx_int_t preaccess_handler(ngx_http_request_t* r) noexcept {
   }
   visit->room = room;
   Gate gate(r, *visit, *room, *worker);
-  const Verdict verdict = gate.decide();
-  worker->count(*room, visit->outcome);
-  look_out(r, *visit, *room, *worker, verdict);
-  return conf->dry_run == 1 ? NGX_DECLINED : answer(r, *visit, *room, verdict);
+  return pursue(r, *visit, *worker, gate, gate.decide(), answer);
 }
 
 }  // namespace fairway::ngx

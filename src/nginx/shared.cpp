@@ -19,6 +19,19 @@ auto carve(ngx_slab_pool_t* pool, std::size_t bytes, Create create) noexcept -> 
 
 constexpr std::size_t kHistories = Shared::kRooms * sizeof(RoomHistory);
 
+bool lay_out_store(ngx_slab_pool_t* pool, Shared& shared, std::size_t memory) noexcept {
+  if (memory == 0) {
+    shared.ranks = carve(pool, LastRanks::bytes(kRankEntries), [](void* block) { return LastRanks::create(block, kRankEntries); });
+    return shared.ranks != nullptr;
+  }
+  shared.store = carve(pool, memory, [memory](void* block) { return MemoryStore::create(block, memory); });
+  return shared.store != nullptr;
+}
+
+bool fits(const Shared& shared, std::size_t memory) noexcept {
+  return memory == 0 ? shared.store == nullptr : shared.store != nullptr && MemoryStore::attach(shared.store, memory) != nullptr;
+}
+
 Shared* lay_out(ngx_slab_pool_t* pool, std::size_t memory) noexcept {
   auto* shared = static_cast<Shared*>(ngx_slab_calloc(pool, page_aligned(sizeof(Shared))));
   if (shared == nullptr || RAND_bytes(reinterpret_cast<unsigned char*>(&shared->hash_key), sizeof(SipKey)) != 1) {
@@ -27,14 +40,13 @@ Shared* lay_out(ngx_slab_pool_t* pool, std::size_t memory) noexcept {
   shared->ended = carve(pool, EndedList::bytes(kEndedEntries), [](void* block) { return EndedList::create(block, kEndedEntries); });
   shared->entries = carve(pool, Limiter::bytes(kLimiterEntries), [](void* block) { return Limiter::create(block, kLimiterEntries); });
   shared->polls = carve(pool, Limiter::bytes(kLimiterEntries), [](void* block) { return Limiter::create(block, kLimiterEntries); });
-  shared->store = carve(pool, memory, [memory](void* block) { return MemoryStore::create(block, memory); });
   // Fresh pages of a zone are zero.
   shared->board = carve(pool, sizeof(Board), [](void* block) { return static_cast<Board*>(block); });
   shared->histories = carve(pool, kHistories, [](void* block) { return static_cast<RoomHistory*>(block); });
   shared->networks =
       carve(pool, sizeof(operate::SessionNetworks), [](void* block) { return static_cast<operate::SessionNetworks*>(block); });
   if (shared->networks == nullptr || shared->board == nullptr || shared->histories == nullptr || shared->ended == nullptr ||
-      shared->entries == nullptr || shared->polls == nullptr || shared->store == nullptr) {
+      shared->entries == nullptr || shared->polls == nullptr || !lay_out_store(pool, *shared, memory)) {
     return nullptr;
   }
   shared->layout = Shared::kLayout;
@@ -46,7 +58,8 @@ Shared* lay_out(ngx_slab_pool_t* pool, std::size_t memory) noexcept {
 std::size_t shared_overhead(std::size_t memory) noexcept {
   const std::size_t parts = page_aligned(sizeof(Shared)) + page_aligned(sizeof(Board)) + page_aligned(sizeof(operate::SessionNetworks)) +
                             page_aligned(kHistories) + page_aligned(EndedList::bytes(kEndedEntries)) +
-                            2 * page_aligned(Limiter::bytes(kLimiterEntries));
+                            2 * page_aligned(Limiter::bytes(kLimiterEntries)) +
+                            (memory == 0 ? page_aligned(LastRanks::bytes(kRankEntries)) : 0);
   return page_aligned(parts + (memory + parts) / 128 + 64 * ngx_pagesize);  // a slab page costs its pool 16 to 24 bytes
 }
 
@@ -55,7 +68,7 @@ ngx_int_t init_zone(ngx_shm_zone_t* zone, void* old_data) noexcept {
   const auto memory = reinterpret_cast<std::size_t>(zone->data);  // set by the directives: bytes of store
   if (old_data != nullptr) {
     auto* shared = static_cast<Shared*>(old_data);
-    if (shared->layout != Shared::kLayout || MemoryStore::attach(shared->store, memory) == nullptr) {
+    if (shared->layout != Shared::kLayout || !fits(*shared, memory)) {
       ngx_log_error(NGX_LOG_EMERG, zone->shm.log, 0,
                     "fairway: the running gateway's shared memory is of another version: restart nginx instead of reloading");
       return NGX_ERROR;

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/ended_list.h"
+#include "core/last_ranks.h"
 #include "core/limiter.h"
 #include "core/pacing.h"
 #include "core/room.h"
@@ -16,9 +17,11 @@
 #include "nginx/board.h"
 #include "nginx/ngx.h"
 #include "nginx/one_address.h"
+#include "nginx/store_stats.h"
 #include "operate/cut_list.h"
 #include "operate/session_networks.h"
 #include "store/memory/memory_store.h"
+#include "store/valkey/breaker.h"
 
 namespace fairway::ngx {
 
@@ -48,8 +51,13 @@ struct RoomRow {
   std::atomic<std::int64_t> passed_on;   // Unix seconds: when a session was found in too many networks last
   std::int64_t refused_second;           // of the polls refused lately
   std::uint32_t refused_polls;           // in that second
+  // Of a shared store:
+  std::atomic<std::uint64_t> told_outage;    // Breaker::outages() when the latest answered call was begun
+  std::atomic<std::uint64_t> changes_since;  // version up to which it is known who was ended
 
   const room::Memory& memory() const noexcept { return memories[current.load(std::memory_order_acquire) & 1]; }
+  // No token of the room counts any more, so nothing has to be remembered.
+  bool idle_since_last_token(std::int64_t now) const noexcept { return tokens_until < now && summary.inside == 0 && summary.waiting == 0; }
   void remember(const room::Memory& memory) noexcept {
     const std::uint32_t next = current.load(std::memory_order_relaxed) ^ 1;
     memories[next & 1] = memory;
@@ -74,9 +82,17 @@ struct Shared {
   OneAddress one_address;                   // of requests that ask a room
   std::atomic<bool> restored;               // the saved state was read into this zone
   EndedList* ended;
-  Limiter* entries;  // new sessions per address
-  Limiter* polls;    // questions per session
-  MemoryStore* store;
+  Limiter* entries;    // new sessions per address
+  Limiter* polls;      // questions per session
+  MemoryStore* store;  // nullptr: the store is a shared one
+  // Of a shared store:
+  valkey::Breaker breaker;
+  StoreStats store_stats;
+  std::atomic<std::uint64_t> logged_outage;   // Breaker::outages() of the latest outage in the log
+  std::atomic<std::int64_t> last_outage_log;  // Unix seconds
+  std::atomic<bool> outage_said;              // that it is over is to be said, too
+  LastRanks* ranks;
+  // Of the operators:
   operate::SessionNetworks* networks;  // under the lock
   Board* board;
   RoomHistory* histories;                   // kRooms of them, in the order of `rooms`; under the lock
@@ -86,7 +102,8 @@ struct Shared {
 
 inline constexpr std::size_t kEndedEntries = 65'536;
 inline constexpr std::size_t kLimiterEntries = 65'536;
-// What a zone needs beyond `memory` bytes of store (nginx's page table for it included).
+inline constexpr std::size_t kRankEntries = 262'144;
+// What a zone needs beyond `memory` bytes of store (nginx's page table for it included); 0 bytes: the store is a shared one.
 std::size_t shared_overhead(std::size_t memory) noexcept;
 
 // Callback of the zone: lays it out when it is new, checks the layout when it is not. Runs before the new configuration is accepted.

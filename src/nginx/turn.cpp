@@ -360,14 +360,17 @@ void turn_sees_body(ngx_http_request_t* r) noexcept {
 
 ngx_int_t precontent_handler(ngx_http_request_t* r) noexcept {
   const LocConf* conf = loc_conf(r);
-  if (conf->queue == nullptr || r != r->main || r->content_handler == nullptr || r->err_status != 0) {
-    return NGX_DECLINED;  // no content handler: a static file; err_status: an error page
+  if (conf->queue == nullptr || r != r->main || r->content_handler == nullptr) {
+    return NGX_DECLINED;  // no content handler: a static file
   }
   Worker::follow();
   QueueClient* client = QueueWorker::client(*conf->queue);
   Turn* turn = get_turn(r);
   if (client == nullptr || turn == nullptr) {
     return NGX_HTTP_INTERNAL_SERVER_ERROR;
+  }
+  if (turn->phase == Turn::Phase::refused && r->err_status != 0) {
+    return NGX_DECLINED;  // the site's page that says so
   }
   if (turn->task.exists() && turn->phase != Turn::Phase::idle) {  // back after a wait
     if (!turn->task.done()) {

@@ -8,6 +8,7 @@
 #include "nginx/address.h"
 #include "nginx/settings_file.h"
 #include "nginx/state_file.h"
+#include "nginx/store_client.h"
 
 namespace fairway::ngx {
 
@@ -50,7 +51,12 @@ Worker::Worker(ngx_cycle_t* cycle, MainConf& conf)
   tick_.data = &connection_;
   tick_.log = cycle->log;
   tick_.cancelable = 1;  // must not keep an exiting worker alive
+  if (conf.store != nullptr) {
+    store_ = std::make_unique<StoreClient>(cycle, conf, *this, random64());
+  }
 }
+
+Worker::~Worker() = default;
 
 ngx_int_t Worker::start(ngx_cycle_t* cycle) noexcept {
   MainConf* conf = main_conf(cycle);
@@ -133,10 +139,9 @@ room::Summary Worker::call(const RoomConf& room, std::span<const room::Operation
 void Worker::log_full(const RoomConf& room) noexcept {
   std::int64_t last = shared().last_full_log.load(std::memory_order_relaxed);
   if (ngx_time() - last >= 60 && shared().last_full_log.compare_exchange_strong(last, ngx_time())) {
-    ngx_log_error(
-        NGX_LOG_ERR, cycle_->log, 0,
-        "fairway: no memory left for sessions of waiting_room \"%V\": newcomers get the busy answer; give \"fairway_store memory\" more",
-        &room.name);
+    const char* remedy = conf_.store == nullptr ? "give \"fairway_store memory\" more" : "the store is at its maxmemory";
+    ngx_log_error(NGX_LOG_ERR, cycle_->log, 0,
+                  "fairway: no memory left for sessions of waiting_room \"%V\": newcomers get the busy answer; %s", &room.name, remedy);
   }
 }
 
@@ -202,6 +207,9 @@ void Worker::on_tick(ngx_event_t* event) noexcept {
 }
 
 void Worker::tick() noexcept {
+  if (store_ != nullptr) {
+    store_->tick();
+  }
   const auto now = static_cast<std::int64_t>(steady_clock_ms());
   std::int64_t last = shared().last_tick.load(std::memory_order_relaxed);
   if (now - last < static_cast<std::int64_t>(kTick) * 9 / 10 || !shared().last_tick.compare_exchange_strong(last, now)) {
@@ -209,20 +217,28 @@ void Worker::tick() noexcept {
   }
   live_.follow();
   for (const RoomConf* room : live_.rooms()) {
-    RoomRow& row = this->row(*room);
-    if (row.memory().epoch == 0) {
-      continue;  // nothing to remember: nobody has come yet
-    }
-    if (row.tokens_until < ngx_time() && row.summary.inside == 0 && row.summary.waiting == 0) {
-      const Lock lock(zone_);
-      row.remember({});
-      continue;
-    }
-    for (int calls = 0; calls < kCallsPerTick && locked_call(*room, {}, {}).more_work; ++calls) {
-    }
+    keep_house(*room);
   }
   record_history();
   save(cycle_->log);
+}
+
+void Worker::keep_house(const RoomConf& room) noexcept {
+  if (store_ != nullptr) {
+    store_->refresh(room);  // other gateways may have begun the room
+    return;
+  }
+  RoomRow& row = this->row(room);
+  if (row.memory().epoch == 0) {
+    return;  // nothing to remember: nobody has come yet
+  }
+  if (row.idle_since_last_token(ngx_time())) {
+    const Lock lock(zone_);
+    row.remember({});
+    return;
+  }
+  for (int calls = 0; calls < kCallsPerTick && locked_call(room, {}, {}).more_work; ++calls) {
+  }
 }
 
 void Worker::save(ngx_log_t* log) noexcept {

@@ -11,6 +11,8 @@
 
 namespace fairway::ngx {
 
+class StoreClient;
+
 class Worker {
  public:
   // One per process; nullptr before start() and in processes without rooms.
@@ -37,17 +39,19 @@ class Worker {
   // For jitter only: 0 when no randomness is to be had.
   std::uint64_t random64() noexcept;
 
-  // One call of the store for a room: takes the lock, tells what is remembered, remembers the answer, counts.
+  // nullptr: the store is this gateway's own memory, and call() is there to ask it.
+  StoreClient* store() noexcept { return store_.get(); }
+  // One call of the memory store for a room: takes the lock, tells what is remembered, remembers the answer, counts.
   room::Summary call(const RoomConf& room, std::span<const room::Operation> operations, std::span<room::Answer> answers) noexcept;
   // The session is refused from now on, by every worker.
   void end_session(const RoomConf& room, const Sid& sid) noexcept;
-  // The operator ends one session (one in line only with `line`); false: there was none.
-  bool evict(const RoomConf& room, const Sid& sid, bool line) noexcept;
-  // The operator ends many: they are refused at once, and counted in bounded steps. See MemoryStore.
+  // Of the memory store: an operator ends many, who are refused at once and counted in bounded steps.
   room::CutStatus cut(const RoomConf& room, const room::Cut& cut) noexcept;
   room::CutStatus go_on(const RoomConf& room, std::uint64_t id) noexcept;
   // Notes the next sessions that the store ended after `since`, for the case that it loses its memory; true when there are no more.
   bool note_ended(const RoomConf& room, std::uint64_t& since) noexcept;
+  // A cut that the store told of: refused here from now on.
+  void note_cut(const RoomConf& room, const room::CutNotice& notice) noexcept;
   // Whether a cut ended the token's session; `network`: where it is shown from.
   bool is_cut(const RoomConf& room, const Token& token, const Network& network) noexcept;
   // Notes where a session is; true when that makes too many networks for one session.
@@ -58,6 +62,20 @@ class Worker {
   bool allow_poll(const RoomConf& room, const Sid& sid) noexcept;
   bool allow_entry(const RoomConf& room, const sockaddr* address) noexcept;
   void refund_entry(const RoomConf& room, const sockaddr* address) noexcept;
+  // Without the store: whether one more may come in, by the room's rate.
+  bool allow_unseen(const RoomConf& room) noexcept;
+  // What an answered call of a shared store told; `outage`: Breaker::outages() when it was begun.
+  void learn(const RoomConf& room, const room::Summary& summary, std::uint64_t outage) noexcept;
+  // For the time when the store cannot be asked: the rank told last, 0 when it is not known.
+  void rank_told(const Sid& sid, std::uint64_t rank) noexcept {
+    if (shared().ranks != nullptr) {
+      shared().ranks->put(sid, rank);
+    }
+  }
+  std::uint64_t last_rank(const Sid& sid) noexcept { return shared().ranks == nullptr ? 0 : shared().ranks->get(sid); }
+  void log_store_down(std::string_view why) noexcept;
+  void log_store_back() noexcept;
+  void log_full(const RoomConf& room) noexcept;
   // A token valid until then was given out.
   void token_given(const RoomConf& room, std::int64_t expires) noexcept;
   void count(const RoomConf& room, Outcome outcome) noexcept {
@@ -66,12 +84,14 @@ class Worker {
 
  private:
   Worker(ngx_cycle_t* cycle, MainConf& conf);
+  ~Worker();
   static void on_tick(ngx_event_t* event) noexcept;
   void tick() noexcept;
+  void keep_house(const RoomConf& room) noexcept;
   void save(ngx_log_t* log) noexcept;
-  void note(const RoomConf& room, const room::Summary& summary) noexcept;  // under the lock
+  void note(const RoomConf& room, const room::Summary& summary) noexcept;      // under the lock
+  void add_cut(const RoomConf& room, const room::CutNotice& notice) noexcept;  // likewise
   void record_history() noexcept;
-  void log_full(const RoomConf& room) noexcept;
   room::Summary locked_call(const RoomConf& room, std::span<const room::Operation> operations, std::span<room::Answer> answers) noexcept;
 
   static Worker* instance_;
@@ -82,6 +102,7 @@ class Worker {
   const KeyRing* keys_;
   TokenCache tokens_;
   Live live_;
+  std::unique_ptr<StoreClient> store_;
   ngx_event_t tick_{};
   ngx_connection_t connection_{};  // nginx's debug log reads a timer's data as a connection
   unsigned char stock_[1024];

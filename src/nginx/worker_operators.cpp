@@ -7,24 +7,6 @@
 
 namespace fairway::ngx {
 
-bool Worker::evict(const RoomConf& room, const Sid& sid, bool line) noexcept {
-  room::Operation operation;
-  operation.kind = room::Kind::evict;
-  operation.sid = sid;
-  room::Answer answer;
-  const room::Summary before = call(room, {&operation, 1}, {&answer, 1});
-  bool ended = answer.state == room::State::released;
-  if (!ended && line) {
-    operation.kind = room::Kind::release;
-    const room::Summary after = call(room, {&operation, 1}, {&answer, 1});
-    ended = after.version > before.version + 1;  // a call counts one, whoever it ends one more
-  }
-  if (ended) {
-    end_session(room, sid);
-  }
-  return ended;
-}
-
 room::CutStatus Worker::cut(const RoomConf& room, const room::Cut& cut) noexcept {
   RoomRow& row = *room.row;
   const Lock lock(zone_);
@@ -32,13 +14,7 @@ room::CutStatus Worker::cut(const RoomConf& room, const room::Cut& cut) noexcept
   const room::CutStatus status = shared().store->cut(view(room.name), wall_clock_us(), room.settings, row.memory(), cut, summary, ngx_pid);
   note(room, summary);
   if (status.id != 0) {
-    operate::CutEntry entry;
-    entry.at = summary.now / 1'000'000;
-    entry.number = cut.line ? summary.last_number : 0;
-    entry.until = entry.at + room::token_life(room.settings) / 1'000'000 + 1;
-    entry.network = cut.network;
-    row.cuts.add(entry);
-    shared().cuts_made.fetch_add(1);
+    add_cut(room, {cut, summary.now, summary.last_number, status.id});
   }
   return status;
 }
@@ -64,6 +40,21 @@ bool Worker::note_ended(const RoomConf& room, std::uint64_t& since) noexcept {
     since = one.version;
   }
   return !changes.more;
+}
+
+void Worker::note_cut(const RoomConf& room, const room::CutNotice& notice) noexcept {
+  const Lock lock(zone_);
+  add_cut(room, notice);
+}
+
+void Worker::add_cut(const RoomConf& room, const room::CutNotice& notice) noexcept {
+  operate::CutEntry entry;
+  entry.at = notice.at / 1'000'000;
+  entry.number = notice.cut.line ? notice.number : 0;
+  entry.until = entry.at + room::token_life(room.settings) / 1'000'000 + 1;
+  entry.network = notice.cut.network;
+  room.row->cuts.add(entry);
+  shared().cuts_made.fetch_add(1);
 }
 
 bool Worker::is_cut(const RoomConf& room, const Token& token, const Network& network) noexcept {
@@ -93,7 +84,7 @@ bool Worker::forget(const RoomConf& room) noexcept {
   room.row->remember({});
   room.row->summary = {};
   room.row->rate = {};
-  return shared().store->remove(view(room.name), ngx_pid);
+  return store_ != nullptr || shared().store->remove(view(room.name), ngx_pid);
 }
 
 void Worker::record_history() noexcept {

@@ -18,14 +18,19 @@ struct CutEntry {
   std::uint64_t number = 0;  // tickets up to this number are refused; 0: none
   std::int64_t until = 0;    // Unix seconds: no token of then is of use any more; 0: free
   Network network;           // size 0: everybody
+
+  bool operator==(const CutEntry&) const = default;
 };
 
 class CutList {
  public:
   static constexpr std::size_t kCuts = 16;  // as many as a store keeps
 
-  // A full list forgets the one that ends first.
+  // One that is known already changes nothing; a full list forgets the one that ends first.
   void add(const CutEntry& entry) noexcept {
+    if (std::ranges::find(entries_, entry) != entries_.end()) {
+      return;
+    }
     const auto place = std::ranges::min_element(entries_, {}, &CutEntry::until);
     *place = entry;
     latest_.store(std::max(latest_.load(std::memory_order_relaxed), entry.at), std::memory_order_release);

@@ -6,8 +6,9 @@ from harness import tls
 from harness.command import Running
 from harness.nginx import Gateway
 from harness.origin import Origin
+from harness.stores import BadStore, Store
 
-pytest_plugins = ("harness.rooms", "harness.operator")
+pytest_plugins = ("harness.rooms", "harness.shared_rooms", "harness.operator")
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -75,6 +76,40 @@ def make_origin():
 def origin(make_origin):
     """The application; @ORIGIN@ in a configuration when given as gateway(…, origin=origin)."""
     return make_origin()
+
+
+@pytest.fixture
+def make_store():
+    """make_store(*options, **more): a store server that runs; arguments as harness.stores.Store has them."""
+    stores = []
+
+    def make(*options, **more):
+        stores.append(Store(*options, **more))
+        return stores[-1]
+
+    yield make
+    for store in reversed(stores):
+        store.close()
+
+
+@pytest.fixture
+def store(make_store):
+    """One store server with nothing in it."""
+    return make_store()
+
+
+@pytest.fixture
+def bad_store():
+    """bad_store(serve): see harness.stores.BadStore."""
+    stores = []
+
+    def make(serve):
+        stores.append(BadStore(serve))
+        return stores[-1]
+
+    yield make
+    for store in stores:
+        store.close()
 
 
 @pytest.fixture(scope="session")

@@ -64,9 +64,11 @@ def test_concurrency_raised_lets_waiting_requests_start_at_once(queue):
 def test_size_and_timeout_count_at_once(queue):
     running, operator = queue(workers=2)
     operator.put("queues/app", {"size": 1, "timeout": "300ms"})
-    first, second = pending(running, 2)
+    first, = pending(running, 1)
+    wait_until(lambda: operator.get("queues/app")["running"] == 1, 5)
+    second, = pending(running, 1)
     wait_until(lambda: operator.get("queues/app")["waiting"] == 1, 5)
-    full = request(running.address, "GET", "/", [("X-Client", "203.0.113.7"), ("User-Agent", "u1")])
+    full = request(running.address, "GET", "/", [("X-Client", "203.0.113.7"), ("User-Agent", "u0")])
     assert (full.status, full.headers.get("X-Turn")) == (503, "full")
     timed_out = second.response()
     assert (timed_out.status, timed_out.headers.get("X-Turn")) == (503, "timeout") and first.response().status == 200

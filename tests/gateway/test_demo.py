@@ -14,6 +14,7 @@ from harness.command import COMMAND, clean_environment
 from harness.http1 import request
 from harness.limits import scaled, wait_until
 from harness.nginx import ROOT, free_port, processes_of
+from harness.stores import Connection
 from harness.visitor import Visitor
 
 DEMO = ROOT / "demo"
@@ -133,6 +134,25 @@ def test_run_script_starts_and_ends_everything(tmp_path, number):
     os.killpg(process.pid, number)  # as a terminal does
     process.wait(scaled(20))
     wait_until(lambda: not processes_of(process.pid), 10, message="scripts/run left processes behind")
+
+
+def test_run_script_with_a_store_server_of_its_own(tmp_path):
+    port, output = free_port(), tmp_path / "output"
+    values = clean_environment(LISTEN=f"127.0.0.1:{port}", CAPACITY=1, STORE="valkey", STATE=tmp_path / "state", FAIRWAY_COMMAND=COMMAND, TMPDIR=tmp_path)
+    with open(output, "w") as out:
+        process = subprocess.Popen([ROOT / "scripts/run"], env=values, stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        wait_until(lambda: "make crowd" in output.read_text() or process.poll() is not None, 20)
+        first, second = (Visitor(("127.0.0.1", port), "site") for _ in range(2))
+        assert first.page("/").status == 200 and second.page("/").status == 429, output.read_text()
+        command = Connection(("127.0.0.1", int(re.search(r"redis-cli -p (\d+)", output.read_text())[1])))
+        assert command("EXISTS", "fairway:{site}:state") == 1
+        command.close()
+    finally:
+        os.killpg(process.pid, signal.SIGTERM)
+        process.wait(scaled(20))
+    wait_until(lambda: not processes_of(process.pid), 10, message="scripts/run left processes behind")
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["output", "state"]
 
 
 def test_run_script_ends_when_the_gateway_cannot_start(tmp_path):

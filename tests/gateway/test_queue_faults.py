@@ -1,15 +1,17 @@
 """Killed workers, reloads, storms: slots are right again within a second, nobody is forgotten, the sums add up."""
 
+import os
 import random
 import signal
 import time
 
 import pytest
 
-from harness.http1 import request
+from harness.http1 import Broken, Connection, request
 from harness.limits import scaled, wait_until
+from harness.nginx import FRAME
 from harness.origin import Answer
-from harness.queued import Load, Pending
+from harness.queued import Load, Pending, patient
 
 QUEUE = """
     fair_queue app { concurrency @CONCURRENCY@; light_lane off; @SETTINGS@ }
@@ -19,7 +21,7 @@ QUEUE = """
 
 def queue(gateway, origin, concurrency=4, settings="", **options):
     origin.on("/held", Answer(hold=True)).on("/work", Answer(delay=0.05))
-    return gateway(QUEUE, origin=origin, concurrency=concurrency, settings=settings, **options)
+    return gateway(QUEUE, origin=origin, concurrency=concurrency, settings=patient(settings), **options)
 
 
 def gauge(running, name):
@@ -121,6 +123,52 @@ def test_waiters_of_an_old_worker_are_served_after_a_reload(gateway, origin):
     assert [one.response().status for one in [*pending, *fresh]] == [200] * 15 and origin.peak == 1
 
 
+def test_an_old_worker_that_dies_gives_back_what_it_held(gateway, origin):
+    """After a reload the old worker finishes its requests; killed meanwhile, its slots and places are the new one's."""
+    running = queue(gateway, origin, concurrency=2)
+    origin.on("/later", Answer())
+    old = running.workers()
+    lost = crowd(running, 6)
+    wait_until(lambda: (gauge(running, "running"), gauge(running, "waiting")) == (2, 4))
+    running.process.send_signal(signal.SIGHUP)
+    wait_until(lambda: running.workers() and not set(running.workers()) & set(old), 10)
+    waiting = [Pending(running.address, "/later", source=f"127.5.{number}.1") for number in range(3)]
+    wait_until(lambda: gauge(running, "waiting") == 7)
+    running.allow(rf"worker process {old[0]} exited on signal 9")
+    os.kill(old[0], signal.SIGKILL)
+    assert [one.response().status for one in waiting] == [200] * 3 and all(one.lost() for one in lost)
+    wait_until(lambda: gauge(running, "running") == 0 == gauge(running, "waiting"))
+
+
+def test_without_free_connections_slots_still_go_round(gateway, origin):
+    """Every connection of the worker is taken: those who wait get their turn all the same, and later ones when there is room again."""
+    events = "events { worker_connections 40; }"
+    running = gateway(FRAME.replace("events { worker_connections 4096; }", events).replace("@HTTP@", QUEUE), origin=origin, whole=True,
+                      concurrency=2, settings="timeout 5m;", log_level="info", state_line="fairway_state @STATE@;")
+    running.allow("worker_connections are not enough")
+    origin.on("/held", Answer(hold=True)).on("/work", Answer())
+    pending = crowd(running, 2)
+    wait_until(lambda: origin.running == 2)
+    pending += crowd(running, 8)
+    wait_until(lambda: gauge(running, "waiting") == 8)
+    idlers = [Connection(running.address) for _ in range(60)]
+    wait_until(lambda: "worker_connections are not enough" in running.log)
+    origin.release()
+    answers = [one.response().status for one in pending]
+    assert answers[:2] == [200, 200] and set(answers) <= {200, 500, 502}, answers  # a slot is no connection to the application
+    for idler in idlers:
+        idler.close()
+    wait_until(lambda: served(running))
+    wait_until(lambda: gauge(running, "running") == 0 == gauge(running, "waiting"))
+
+
+def served(running):
+    try:
+        return request(running.address, "GET", "/work").status == 200
+    except (Broken, OSError):
+        return False
+
+
 def test_quit_with_a_hundred_waiters(gateway, origin):
     running = queue(gateway, origin, concurrency=4, workers=2)
     pending = crowd(running, 100, "/work")
@@ -145,10 +193,13 @@ def test_the_sums_add_up_after_a_storm(gateway, origin, workers):
     running = queue(gateway, origin, concurrency=3, settings="size 10; timeout 400ms;", workers=workers)
     chance = random.Random(workers)
     sent = 0
+    levels = []
     for _ in range(15):
         batch = [Pending(running.address, "/work", source=f"127.6.{chance.randrange(6)}.{chance.randrange(1, 4)}") for _ in range(20)]
         sent += len(batch)
         time.sleep(chance.random() * 0.1)
+        metrics = running.metrics()
+        levels.append([metrics.get(f"fairway_queue_{name}", queue="app") for name in ("running", "waiting")])
         for one in batch:
             if chance.random() < 0.3:
                 one.vanish(chance.choice(["fin", "rst"]))
@@ -156,6 +207,7 @@ def test_the_sums_add_up_after_a_storm(gateway, origin, workers):
                 assert one.response().status in (200, 503)
     wait_until(lambda: gauge(running, "running") == 0 == gauge(running, "waiting"))
     wait_until(lambda: sum(totals(running).values()) == sent, 5)
+    assert all(now == 3 or waiting == 0 for now, waiting in levels), levels  # nobody waits beside a free slot
     counts = totals(running)
     assert min(counts.values()) >= 0 and counts["direct"] > 0 and counts["queued"] > 0 and counts["evicted"] + counts["full"] > 0
     assert origin.peak <= 3 and request(running.address, "GET", "/work").status == 200

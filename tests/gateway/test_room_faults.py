@@ -182,6 +182,30 @@ def test_full_memory_is_busy_and_loses_nothing(gateway, origin):
     wait_until(lambda: first[0].status().json["state"] == "admitted", 5)
 
 
+def test_full_memory_puts_nobody_out(gateway, origin):
+    """After a restart the memory fills up before those inside have been heard again: they go on with passes of the gateway's own."""
+    running = line(gateway, origin, capacity=5, memory="256k", settings="refresh 1s; session_timeout 300s; session_max 301s; max_waiting 100000;")
+    inside = people(running.address, 3)
+    admitted = [visitor.passed.admitted for visitor in inside]
+    running.restart()
+
+    async def visit(visitor, index):
+        await visitor.client("/")
+        answer = await visitor.client("/")
+        return answer.status if answer.status == 200 else answer.json["state"]
+
+    assert "busy" in crowd(running.address, 3000, visit, at_once=50)
+    time.sleep(1.2)
+    full = running.metrics().get("fairway_store_calls_total", result="full")
+    for visitor in inside:
+        before = visitor.passed
+        assert visitor.page("/").status == 200
+        assert visitor.passed.sid == before.sid and visitor.passed.issued > before.issued
+    assert [visitor.passed.admitted for visitor in inside] == admitted
+    assert [visitor.passed.expires for visitor in inside] == [second + 301 for second in admitted]  # up to the hard end
+    assert running.metrics().get("fairway_store_calls_total", result="full") >= full + 3
+
+
 def test_dead_waiters_are_gone_in_seconds(gateway, origin):
     running = line(gateway, origin, capacity=0, memory="16m", settings="abandon_timeout 1s;", workers=2)
 

@@ -243,7 +243,7 @@ def test_leave_needs_the_same_origin_and_a_token(full_room):
         assert answer.status == 204 and "Set-Cookie" not in answer.headers
     stranger = Visitor(running.address).leave()
     assert stranger.status == 204 and "Set-Cookie" not in stranger.headers
-    assert inside.page("/").status == 200
+    assert inside.client("/").headers.get("X-Room") == "pass sale -" and inside.status().json["state"] == "admitted"
     host = f"127.0.0.1:{running.port}"
     answer = inside.page(inside.own("leave"), method="POST", headers=[("Host", host), ("Origin", f"http://{host}")], follow=False)
     assert (answer.status, answer.location) == (303, "/__fairway/sale/left") and inside.jar == {}

@@ -80,6 +80,16 @@ def test_preset_for_an_nginx_in_front(running, origin):
     assert (entry["remote_addr"], entry["fair_queue_status"], entry["fair_queue_outer"]) == ("192.0.2.1", "direct", "192.0.2.0/24")
 
 
+def test_preset_for_cloudflare_in_front(running, origin):
+    """One of its addresses sends the request, on loopback one that is trusted beside them; nobody else may say who the client is."""
+    gateway = running(*upstream_of(origin), "--preset", "cloudflare", "--trust-proxy", "127.0.0.1")
+    for source in ("127.0.0.1", "127.0.0.2"):
+        request(gateway.address, "GET", "/", [("CF-Connecting-IP", "2001:db8::7"), ("X-Forwarded-For", "192.0.2.1")], source=source)
+    entries = {entry["remote_addr"]: entry for entry in logged(gateway, 2)}
+    assert set(entries) == {"2001:db8::7", "127.0.0.2"} and entries["2001:db8::7"]["fair_queue_outer"] == "2001:db8::/56"
+    assert "concurrency 32;" in (gateway.state / "nginx.conf").read_text()
+
+
 def test_what_the_application_is_told_of_the_client(running, origin):
     gateway = running(*upstream_of(origin))
     told = [("X-Forwarded-For", "192.0.2.1"), ("X-Forwarded-Proto", "https"), ("X-Forwarded-Host", "evil.example"), ("Host", "shop.example:8080")]

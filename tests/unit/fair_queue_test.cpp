@@ -1,6 +1,7 @@
 // The life of a request and of its slot.
 #include "core/fair_queue.h"
 
+#include "allocations.h"
 #include "queue_fixture.h"
 
 namespace fairway::queue {
@@ -238,6 +239,28 @@ TEST_F(FairQueueTest, WaitsAndTopFlowsAreReported) {
   EXPECT_GE(top[0].debt, top[1].debt);
   EXPECT_GE(top[1].debt, top[2].debt);
   EXPECT_EQ(queue->top(TopBy::cost, false, {}), 0U);
+}
+
+// Arrivals, refusals, evictions, cancels, timeouts, new networks and sessions beyond the tables: all of it in what was taken at start.
+TEST_F(FairQueueTest, NothingIsAllocatedAfterTheStart) {
+  make(Limits{.concurrency = 4, .size = 8, .light_lane = 1}, {.outer_flows = 16, .inner_flows = 32, .concurrency = 8, .size = 16});
+  std::array<Handle, 64> handles{};
+  std::array<std::size_t, 4> seen{};  // direct, queued, full, mail
+  const std::size_t before = test::allocations();
+  for (std::uint32_t i = 0; i < 20'000; ++i) {
+    pass(7 * ms);
+    Handle& handle = handles[i % handles.size()];
+    if (queue->cancel(handle, now) == CancelResult::running) queue->release(handle, {}, now);
+    if (i % 5 == 0) queue->timeout(handles[(i * 7) % handles.size()], now);
+    const Decision decision = ask(client(i % 41, i % 3), i % 4);
+    handle = decision.handle;
+    ++seen[static_cast<std::size_t>(decision.kind)];
+    while (queue->next_mail(worker, now)) ++seen[3];
+    queue->tick(now);
+    queue->take_wakes();
+  }
+  EXPECT_EQ(test::allocations(), before);
+  for (const std::size_t count : seen) EXPECT_GT(count, 50U);
 }
 
 }  // namespace

@@ -54,6 +54,14 @@ TEST(ValkeyUrl, PasswordWithoutUser) {
   EXPECT_EQ(config->password, "secret");
 }
 
+TEST(ValkeyUrl, AUserWhosePasswordIsInAFile) {
+  const auto config = parse({"valkey://us%65r@host", "valkey://user@other", "password=@/etc/fairway/password"});
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->user, "user");
+  EXPECT_EQ(config->password, "");
+  EXPECT_EQ(config->password_file, "/etc/fairway/password");
+}
+
 TEST(ValkeyUrl, UnixSocket) {
   const auto config = parse({"unix:/run/redis/redis.sock", "password=@/etc/fairway/password"});
   ASSERT_TRUE(config);
@@ -94,6 +102,9 @@ TEST(ValkeyUrl, ErrorsSayWhatIsAllowed) {
   EXPECT_NE(error_of({"valkey://h?x=1"}).find("'?'"), std::string::npos);
   EXPECT_NE(error_of({"valkey://u@h"}).find("user:password"), std::string::npos);
   EXPECT_NE(error_of({"valkey://u:@h"}).find("empty"), std::string::npos);
+  EXPECT_NE(error_of({"valkey://@h"}).find("empty"), std::string::npos);
+  EXPECT_NE(error_of({"valkey://u@a", "valkey://v@b", "password=@/f"}).find("same user"), std::string::npos);
+  EXPECT_NE(error_of({"valkey://u:p@a", "password=@/f"}).find("twice"), std::string::npos);
   EXPECT_NE(error_of({"valkey://u:%4@h"}).find("hex"), std::string::npos);
   EXPECT_NE(error_of({"unix:relative"}).find("unix:/path"), std::string::npos);
   EXPECT_NE(error_of({"unix:/a", "valkey://h"}).find("unix"), std::string::npos);

@@ -72,18 +72,15 @@ const Scheme* scheme_of(std::string_view word) {
 
 bool parse_credentials(std::string_view text, Url& url, std::string& error) {
   const auto colon = text.find(':');
-  if (colon == std::string_view::npos) {
-    error = "a URL with a user needs a password: user:password@host";
-    return false;
-  }
+  const bool alone = colon == std::string_view::npos;  // the password comes from a file
   const auto user = percent_decoded(text.substr(0, colon));
-  const auto password = percent_decoded(text.substr(colon + 1));
+  const auto password = percent_decoded(alone ? std::string_view{} : text.substr(colon + 1));
   if (!user || !password) {
     error = "a '%' in user or password must be followed by two hex digits; write '%' itself as %25";
     return false;
   }
-  if (password->empty()) {
-    error = "the password in the URL is empty";
+  if (alone ? user->empty() : password->empty()) {
+    error = alone ? "the user in the URL is empty" : "the password in the URL is empty";
     return false;
   }
   url.user = *user;
@@ -167,7 +164,7 @@ bool merge_url(const Url& url, Config& config, std::string& error) {
     error = "a unix socket cannot be one of several hosts";
   } else if (!first && url.tls != config.tls) {
     error = "either all hosts use TLS (valkeys://, rediss://) or none";
-  } else if (!first && !url.password.empty() && (url.user != config.user || url.password != config.password)) {
+  } else if (!first && (!url.user.empty() || !url.password.empty()) && (url.user != config.user || url.password != config.password)) {
     error = "all hosts must have the same user and password; they need to be given only with the first";
   } else if (!first && url.database && *url.database != config.database) {
     error = "all hosts must have the same database; it needs to be given only with the first";
@@ -260,6 +257,8 @@ bool check_whole(Config& config, bool tls_option, std::string& error) {
     error = "a store URL is missing: valkey://host[:port][/db]";
   } else if (!config.password.empty() && !config.password_file.empty()) {
     error = "the password is given twice, in the URL and by password=";
+  } else if (!config.user.empty() && config.password.empty() && config.password_file.empty()) {
+    error = "a user needs a password: user:password@host, or user@host and password=@FILE";
   } else if (tls_option && !config.tls) {
     error = "ca= and verify= need valkeys:// or rediss://";
   } else if (!config.sentinel.empty() && !config.endpoints.front().path.empty()) {

@@ -5,7 +5,8 @@
 //   [ca=FILE] [verify=on|off]
 //
 // redis:// means the same as valkey://, valkeys:// and rediss:// add TLS, unix:/path is a local socket. Several hosts are seeds
-// of a cluster, or sentinels when `sentinel=` names their master. User and password may be percent-encoded.
+// of a cluster, or sentinels when `sentinel=` names their master. User and password may be percent-encoded; a user whose password
+// is in a file stands alone: user@host.
 #pragma once
 
 #include <cstdint>

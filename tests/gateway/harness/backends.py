@@ -16,12 +16,15 @@ from .origin import Answer, Seen
 
 
 class Backend:
-    """`on`, `seen`, `requests` and the address as text are what Origin has; only plain answers are given."""
+    """`on`, `seen`, `requests`, `running`, `peak`, `release` and the address as text are what Origin has; only plain answers are given."""
 
     def __init__(self):
         self.default = Answer()
         self.requests = []
+        self.running = self.peak = 0
         self._answers = {}
+        self._lock = threading.Lock()
+        self._released = threading.Event()
 
     def start(self):
         outer = self
@@ -44,6 +47,7 @@ class Backend:
         return self
 
     def stop(self):
+        self.release()
         self._server.shutdown()
         self._server.server_close()
         self._thread.join(scaled(10))
@@ -58,11 +62,25 @@ class Backend:
     def seen(self, path):
         return [request for request in list(self.requests) if request.path == path]
 
+    def release(self):
+        """Lets every held request go on, and those to come."""
+        self._released.set()
+
     def remember(self, method, target, headers, body):
-        """Notes the request and tells the answer to it."""
-        now = time.monotonic()
-        self.requests.append(Seen(method, target, Headers(headers), body, now, now))
-        return self._answers.get(urlsplit(target).path, self.default)
+        """Notes the request and tells the answer to it, when it is time for it."""
+        seen = Seen(method, target, Headers(headers), body, time.monotonic())
+        answer = self._answers.get(urlsplit(target).path, self.default)
+        with self._lock:
+            self.requests.append(seen)
+            self.running += 1
+            self.peak = max(self.peak, self.running)
+        if answer.hold:
+            self._released.wait(scaled(60))
+        time.sleep(answer.delay)
+        with self._lock:
+            self.running -= 1
+        seen.ended = time.monotonic()
+        return answer
 
 
 def from_variables(variables):

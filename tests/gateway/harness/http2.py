@@ -36,6 +36,11 @@ class Http2:
     def close(self):
         self.socket.close()
 
+    def lose(self):
+        """Ends the connection with RST."""
+        self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+        self.close()
+
     def start(self, method, path, headers=(), body=b"", authority="localhost"):
         """Sends a request and returns its stream; of the body no more than the server waits for."""
         stream = self.connection.get_next_available_stream_id()

@@ -254,7 +254,7 @@ class Gateway:
         """Kills one worker and waits until another one has its place. Returns the pid that is gone."""
         old = self.workers()
         pid = pid or old[0]
-        self.allow(rf"worker process {pid} exited on signal {int(number)}")
+        self.allow(rf"worker process {pid} exited on signal {int(number)}", rf"shared memory zone .* was locked by {pid}$")
         os.kill(pid, number)
         wait_until(lambda: pid not in self.workers() and len(self.workers()) == len(old), 10, message="no new worker")
         return pid

@@ -27,6 +27,7 @@ class Answer:
     hold: bool = False  # wait for Origin.release()
     kind: str = "plain"  # plain; close: the connection without a response; websocket: 101, a greeting, then echo; events: an event stream
     events: int = 3  # of an event stream, one every 50 ms; then it ends
+    stream_type: str = "text/event-stream"
     greeting: bytes = b"hello"  # what a websocket says first
 
 
@@ -207,7 +208,7 @@ class Origin:
 
     async def _events(self, answer, writer):
         extra = "".join(f"{name}: {value}\r\n" for name, value in answer.headers)
-        writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n{extra}Connection: close\r\n\r\n".encode())
+        writer.write(f"HTTP/1.1 200 OK\r\nContent-Type: {answer.stream_type}\r\n{extra}Connection: close\r\n\r\n".encode())
         for number in range(answer.events):
             writer.write(f"data: {number}\n\n".encode())
             await writer.drain()

@@ -11,6 +11,11 @@ from .limits import scaled
 LOG = "log_format turn '$uri $status $fair_queue_status $fair_queue_wait $fair_queue_cost_ns $fair_queue_cpu_ns $fair_queue_debt $fair_queue_outer $fair_queue_inner';"
 
 
+def patient(settings):
+    """Settings of a queue in which nobody is refused for having waited, unless they say so themselves: a busy machine may take its time."""
+    return settings if "timeout" in settings else f"{settings} timeout 5m;"
+
+
 class Line:
     def __init__(self, text):
         self.uri, status, self.state, wait, cost, cpu, debt, self.outer, self.inner = text.split()
@@ -86,10 +91,12 @@ class Load:
         self.lock = threading.Lock()
 
     def add(self, name, target, clients=1, source=None, think=0.0, headers=()):
-        """`clients` connections under one name; `source` an address, or makes one from the client's number."""
+        """`clients` connections under one name; `source` an address, or makes one from the client's number; `headers` a list, or makes
+        one for each request."""
         for number in range(clients):
             address = source(number) if callable(source) else source
-            self.threads.append(threading.Thread(target=self._client, args=(name, target, address, think, list(headers)), daemon=True))
+            make = headers if callable(headers) else lambda kept=list(headers): kept
+            self.threads.append(threading.Thread(target=self._client, args=(name, target, address, think, make), daemon=True))
             self.threads[-1].start()
         return self
 
@@ -99,7 +106,7 @@ class Load:
             begun = time.monotonic()
             try:
                 connection = connection or Connection(self.address, source, timeout=60)
-                response = connection.request("GET", target, headers)
+                response = connection.request("GET", target, headers())
                 status = response.status
                 if response.headers.get("Connection") == "close":
                     connection.close()

@@ -4,11 +4,12 @@ import ssl
 import subprocess
 
 
-def make_certificate(folder):
+def make_certificate(folder, name="localhost", addresses=("127.0.0.1",)):
     """Writes cert.pem and key.pem into `folder` and returns their paths."""
+    names = ",".join([f"DNS:{name}", *(f"IP:{address}" for address in addresses)])
     certificate, key = folder / "cert.pem", folder / "key.pem"
     subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
-                    "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1",
+                    "-subj", f"/CN={name}", "-addext", f"subjectAltName={names}",
                     "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True, timeout=60)
     return certificate, key
 

@@ -11,7 +11,7 @@ from harness.visitor import AsyncVisitor, Visitor
 
 GATEWAY = """
     fairway_store @STORE@ timeout=5s;
-    waiting_room sale { capacity 100; rate 50/s; poll_interval 500ms 5s; polls_per_session 1000/s; entries_per_ip off; }
+    waiting_room sale { capacity 100; rate 50/s; poll_interval 2s 5s; polls_per_session 1000/s; entries_per_ip off; }
     server { listen @LISTEN@;
         location / { waiting_room sale; proxy_set_header X-Session $waiting_room_session; proxy_pass http://@ORIGIN@; } }
 """

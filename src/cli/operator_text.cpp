@@ -149,8 +149,9 @@ std::string queue_text(const Json& queue) {
   for (const auto& [status, total] : queue.at("totals").items()) rows.push_back({printable(status), value_text(total), ""});
   rows.push_back({"", "", ""});
   add_settings(rows, queue);
-  for (const auto& [key, value] : queue.at("fixed").items()) rows.push_back({printable(key), value_text(value), "(fixed)"});
-  return plain(rows);
+  Rows fixed;
+  for (const auto& [key, value] : queue.at("fixed").items()) fixed.push_back({printable(key), value_text(value), ""});
+  return plain(rows) + "\nonly in nginx.conf\n" + plain(fixed);
 }
 
 std::string flows_text(const Json& flows) {

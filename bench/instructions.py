@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 import room_gateway
-from gateway_pairs import ROOT, Server  # also the path of the harness
+from gateway_pairs import Server  # also the path of the harness
 
 from harness.nginx import Gateway
 from harness.visitor import Visitor

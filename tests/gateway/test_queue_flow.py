@@ -362,7 +362,7 @@ def test_exactly_concurrency_and_size_are_accepted(gateway, origin):
     running = gateway("""
         fair_queue app { concurrency 8; light_lane off; probation off; timeout 5m; }
         server { listen @LISTEN@; location / { fair_queue app; proxy_pass http://@ORIGIN@; } }""", origin=origin, workers=2)
-    pending = [Pending(running.address, "/held", source=f"127.2.{number % 250}.{1 + number // 250}") for number in range(300)]
+    pending = [Pending(running.address, "/held", source=f"127.{2 + number // 250}.{number % 250}.1") for number in range(300)]
     wait_until(lambda: running.metrics().get("fairway_queue_requests_total", queue="app", status="full") == 36)
     assert origin.running == 8 and running.metrics().get("fairway_queue_waiting", queue="app") == 256
     origin.release()

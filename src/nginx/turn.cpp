@@ -203,10 +203,11 @@ ngx_int_t content_handler(ngx_http_request_t* r) noexcept {
   if (turn.phase != Turn::Phase::running) {
     return rc;
   }
-  if (upstream == nullptr) {
-    if (rc != NGX_DONE && rc != NGX_AGAIN) {  // a file, an error: no upstream took part
-      end_soon(turn, {std::nullopt, true, false});
-    }
+  const bool over = rc != NGX_DONE && rc != NGX_AGAIN;
+  if (over && (upstream == nullptr || (upstream->cleanup == nullptr && upstream->state == nullptr))) {
+    end_soon(turn, {std::nullopt, true, false});  // a file, an error: no upstream took part
+  } else if (upstream == nullptr) {
+    return rc;
   } else if (upstream->finalize_request != on_upstream_end) {
     turn.upstream = upstream;
     turn.finalize = upstream->finalize_request;
@@ -370,9 +371,13 @@ ngx_int_t precontent_handler(ngx_http_request_t* r) noexcept {
   if (turn->phase == Turn::Phase::refused && r->err_status != 0) {
     return NGX_DECLINED;  // the site's page that says so
   }
+  if (turn->phase == Turn::Phase::reading && !turn->task.done()) {  // the body went wrong, and this is the site's page that says so
+    turn->task = Task{};
+    turn->phase = Turn::Phase::idle;
+  }
   if (turn->task.exists() && turn->phase != Turn::Phase::idle) {  // back after a wait
     if (!turn->task.done()) {
-      return turn->phase == Turn::Phase::reading ? NGX_DONE : NGX_AGAIN;
+      return NGX_AGAIN;
     }
     const ngx_int_t rc = turn->task.result();
     turn->task = Task{};

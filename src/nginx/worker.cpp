@@ -44,10 +44,11 @@ std::uint64_t steady_clock_ms() noexcept {
 
 Worker::Worker(ngx_cycle_t* cycle, MainConf& conf) : cycle_(cycle), conf_(conf), zone_(conf.zone), keys_(conf.keys->get()) {
   const std::span rooms(static_cast<RoomConf**>(conf.rooms.elts), conf.rooms.nelts);
-  rows_.reserve(rooms.size());
+  std::vector<std::string_view> names;
   for (const RoomConf* room : rooms) {
-    rows_.push_back(claim_row(zone_, view(room->name)));
+    names.push_back(view(room->name));
   }
+  rows_ = claim_rows(zone_, names);
   connection_.fd = static_cast<ngx_socket_t>(-1);
   tick_.handler = on_tick;
   tick_.data = &connection_;

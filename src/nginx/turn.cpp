@@ -103,6 +103,7 @@ class Body {
     result_ = ngx_http_read_client_request_body(r_, on_body);
     turn_.body_sync = false;
     if (result_ >= NGX_HTTP_SPECIAL_RESPONSE) {
+      r_->read_event_handler = ngx_http_block_reading;  // nginx leaves its reader there, which would end the request once more
       return true;
     }
     result_ = NGX_OK;
@@ -374,6 +375,7 @@ ngx_int_t precontent_handler(ngx_http_request_t* r) noexcept {
   if (turn->phase == Turn::Phase::reading && !turn->task.done()) {  // the body went wrong, and this is the site's page that says so
     turn->task = Task{};
     turn->phase = Turn::Phase::idle;
+    r->read_event_handler = ngx_http_block_reading;  // as above in Body
   }
   if (turn->task.exists() && turn->phase != Turn::Phase::idle) {  // back after a wait
     if (!turn->task.done()) {

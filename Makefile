@@ -41,6 +41,7 @@ bench:
 install: build
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX) --strip
 	@echo 'To load it: ln -s /usr/share/nginx/modules-available/mod-http-fairway.conf /etc/nginx/modules-enabled/50-mod-http-fairway.conf, then restart nginx.'
+	@echo 'Or a load_module line at the top of nginx.conf: one of the two, nginx does not load a module twice.'
 
 clean:
 	rm -rf $(BUILD)

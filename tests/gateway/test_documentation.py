@@ -1,10 +1,12 @@
 """What README and docs show is what nginx takes: the examples, and the defaults of the tables."""
 
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from harness.command import fairway
 from harness.nginx import check
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,6 +51,25 @@ def test_the_example_is_taken(make_gateway, page, number):
     status, output = check(make_gateway(inside_http(examples(page)[number]), control=False))
     assert status == 0, output
     assert "[emerg]" not in output
+
+
+def shell_commands(page, start):
+    """The commands of the page that begin so, as one would paste them: a list of words each."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+    lines = "".join(text for language, text in blocks if language in ("", "sh")).replace("\\\n", " ").splitlines()
+    return [shlex.split(line, comments=True) for line in lines if line.startswith(start)]
+
+
+def test_commands_to_paste_make_what_the_directives_beside_them_say():
+    """Every `fairway run` of the pages is taken, and each store that a page writes as a directive can be pasted as a command, too."""
+    told = set()
+    for page in ["README.md", "docs/deploying.md"]:
+        for words in shell_commands(page, "build/fairway run"):
+            done = fairway(*words[1:], "--print-config")
+            assert done.returncode == 0, (words, done.stderr)
+            told.update(re.findall(r"fairway_store .*;", done.stdout))
+    directives = {line for example in examples("docs/deploying.md") for line in re.findall(r"fairway_store .*;", example)}
+    assert len(directives) == 3 and directives <= told
 
 
 def test_no_page_is_without_examples():

@@ -72,6 +72,14 @@ def test_commands_to_paste_make_what_the_directives_beside_them_say():
     assert len(directives) == 3 and directives <= told
 
 
+def test_log_format_is_the_one_of_the_command():
+    """Word for word, comments and all."""
+    shown = next(example for example in examples("docs/directives.md") if "log_format" in example)
+    printed = fairway("run", "--upstream", "http://127.0.0.1:1", "--concurrency", "1", "--print-config").stdout
+    printed = re.sub(r"^    ", "", printed, flags=re.MULTILINE)
+    assert shown.split("access_log")[0] in printed
+
+
 def test_no_page_is_without_examples():
     assert all(examples(page) for page in PAGES)
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -43,15 +44,21 @@ std::string absolute(const std::string& path) {
   return normal.has_filename() || !normal.has_parent_path() ? normal.string() : normal.parent_path().string();
 }
 
+// As it may stand in a message: control characters would spoil the line.
+std::string shown(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  return text;
+}
+
 // Runs a check and puts the flag and its value in front of what it complains about.
 template <typename Check>
 auto checked(const char* flag, const std::string& value, Check check) {
   try {
     return check(value);
   } catch (const UsageError& error) {
-    std::string shown;  // control characters would spoil the line, a password in a URL is nobody's business
-    for (const char c : mask_secret(value)) shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-    throw UsageError(std::string(flag) + " \"" + shown + "\": " + error.what());
+    // A password in a URL is nobody's business.
+    throw UsageError(std::string(flag) + " \"" + shown(mask_secret(value)) + "\": " + error.what());
   }
 }
 
@@ -121,6 +128,13 @@ RunSettings read_run(const RawRun& raw) {
   return settings;
 }
 
+// CLI11 finds that a subcommand is missing before it looks at the words that it does not know.
+std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (unknown.empty() || error.get_name() != "RequiredError") return error.what();
+  return "there is no command or option \"" + shown(unknown.front()) + "\"";
+}
+
 void add_run_options(CLI::App& run, RawRun& raw) {
   const auto text = [&run](const char* flag, std::string& value, const char* environment, const char* type, const char* help) {
     run.add_option(flag, value, help)->envname(environment)->type_name(type);
@@ -178,7 +192,7 @@ Command parse_command_line(int argc, const char* const* argv) {
     command.text = text.str();
     return command;
   } catch (const CLI::ParseError& error) {
-    throw UsageError(std::string(error.what()) + " (fairway --help and fairway run --help tell what there is)");
+    throw UsageError(complaint(app, error) + " (fairway --help and fairway run --help tell what there is)");
   }
   if (run->parsed()) command.run = read_run(raw);
   if (keys_new->parsed()) command.keys_new = KeysNew{output.empty() ? output : checked_path("--output", output)};

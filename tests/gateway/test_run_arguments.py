@@ -88,10 +88,12 @@ def test_wrong_arguments_get_one_line_and_make_nothing(tmp_path, arguments, said
     assert done.stdout == "" and list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("arguments", [[], ["keys"], ["jump"], ["keys", "new", "--bogus"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [[], ["keys"], ["jump"], ["--jump"], ["keys", "jump"], ["keys", "new", "--jump"], ["ju\nmp"]], ids=" ".join)
 def test_unknown_commands_are_wrong_usage(arguments):
     done = fairway(*arguments)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
+    unknown = [word.replace("\n", "?") for word in arguments if "mp" in word]
+    assert all(word in done.stderr for word in unknown), done.stderr
 
 
 @pytest.mark.parametrize("flag, value, found", FLAGS, ids=[flag for flag, _, _ in FLAGS])

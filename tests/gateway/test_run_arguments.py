@@ -131,6 +131,11 @@ def test_print_config_masks_secrets():
     assert "password=@/run/secret" in printed(*UPSTREAM, "--store", "valkey://db password=@/run/secret")
 
 
+def test_print_config_names_the_file_to_copy(tmp_path):
+    head = printed(*UPSTREAM, "--state", tmp_path).partition("load_module")[0]
+    assert f"{tmp_path}/nginx.conf" in head and "masked" in head and "copy this file" not in head
+
+
 def names_of(block):
     """How often each directive is there, at any depth. Keys of maps are values; a path in --upstream adds two directives."""
     count = Counter()

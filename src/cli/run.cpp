@@ -1,6 +1,7 @@
 #include "cli/run.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -22,7 +23,7 @@ namespace fairway::cli {
 namespace {
 
 void say(const std::string& text) {
-  std::cerr << "fairway: " << text << std::endl;
+  std::cerr << "fairway: " + text + "\n";  // at once: nginx may write to the same file
 }
 
 int print_config(const RunSettings& settings) {
@@ -45,6 +46,17 @@ std::string read_password(const RunSettings& settings) {
     throw RunError("there is no password in the first line of " + settings.console_password_file);
   }
   return text;
+}
+
+// When output goes to a file, as in `> log 2>&1`, nginx opens that file once more for its access log. Where everybody appends, nobody
+// writes over the lines of another.
+void append_to_output() {
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat info {};
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    const int flags = fcntl(fd, F_GETFL);
+    if (flags >= 0) fcntl(fd, F_SETFL, flags | O_APPEND);
+  }
 }
 
 // nginx opens its access log by name. Standard output cannot always be opened again: not a socket (systemd's journal), not another
@@ -78,6 +90,7 @@ std::string summary(const RunSettings& settings) {
 
 int run_command(const RunSettings& settings) {
   if (settings.print_config) return print_config(settings);
+  append_to_output();
   hold_signals();
   const std::string password = read_password(settings);
   const std::string nginx = find_nginx();

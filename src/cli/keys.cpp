@@ -42,6 +42,10 @@ Rotated rotate_keys(std::string_view text) {
   return rotated;
 }
 
+void check_keys_file(const std::string& file) {
+  parse_keys(read_file(file, kMostBytes), file);
+}
+
 std::string keys_new_command(const std::string& output) {
   std::string text = new_keys_text();
   if (output.empty()) return text;

@@ -17,6 +17,9 @@ struct Rotated {
 // Throws RunError when `text` is not a keys file; the message names the line and holds no secret.
 Rotated rotate_keys(std::string_view text);
 
+// Throws RunError, which names file and line and holds no secret, when nginx could not use it.
+void check_keys_file(const std::string& file);
+
 // `keys new` and `keys rotate`: what they print for people.
 std::string keys_new_command(const std::string& output);
 std::string keys_rotate_command(const std::string& file);

@@ -12,6 +12,7 @@
 #include "cli/console_config.h"
 #include "cli/failure.h"
 #include "cli/files.h"
+#include "cli/keys.h"
 #include "cli/locate.h"
 #include "cli/network.h"
 #include "cli/nginx_check.h"
@@ -46,6 +47,15 @@ std::string read_password(const RunSettings& settings) {
     throw RunError("there is no password in the first line of " + settings.console_password_file);
   }
   return text;
+}
+
+// Names file and line, before nginx does with the line of a configuration that nobody wrote.
+void check_keys(const RunSettings& settings) {
+  try {
+    check_keys_file(settings.keys_path());
+  } catch (const RunError& error) {
+    throw RunError((settings.keys.empty() ? "the keys of this state folder: " : "--keys: ") + std::string(error.what()));
+  }
 }
 
 // When output goes to a file, as in `> log 2>&1`, nginx opens that file once more for its access log. Where everybody appends, nobody
@@ -98,6 +108,7 @@ int run_command(const RunSettings& settings) {
   machine.module = find_module();
   check_listen(settings.listen);
   const StateFolder folder(settings, machine);
+  check_keys(settings);
   if (!settings.console_allow.empty()) folder.give_password(password_line(password), machine);
   choose_access_log(settings, machine);
   warn_of_upstream(settings);

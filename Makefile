@@ -7,6 +7,7 @@ PREFIX ?= /usr
 
 help:
 	@echo 'make run       build, then a gateway on http://localhost:8080 in front of a small demo shop'
+	@echo '               PORT=18080: on another port, for make crowd as well'
 	@echo '               STORE=valkey: with the line in a redis-server of its own; STORE=valkey://… in one that runs'
 	@echo 'make crowd     send a bounded crowd of simulated visitors to that gateway'
 	@echo 'make build     build/ngx_http_fairway_module.so and build/fairway'

@@ -149,8 +149,21 @@ def first_enters_second_waits(port):
 def test_run_script_starts_and_ends_everything(tmp_path, number):
     port = free_port()
     with demo(tmp_path, number, PORT=port) as said:
-        assert f"make crowd PORT={port}" in said()
+        assert f"make crowd PORT={port}" in said() and "forgets" not in said()
         first_enters_second_waits(port)
+
+
+def test_a_second_run_waits_for_nobody_of_the_first(tmp_path):
+    """What it remembers of the line goes, and it says so; the keys stay, and with them everybody who kept the cookie."""
+    port = free_port()
+    with demo(tmp_path, PORT=port):
+        inside, waiter = first_enters_second_waits(port)
+    keys = (tmp_path / "state/keys").read_text()
+    with demo(tmp_path, PORT=port) as said:
+        assert "The demo forgets" in said()
+        first_enters_second_waits(port)
+        assert inside.page("/").status == 200 and waiter.page("/").status == 429
+    assert (tmp_path / "state/keys").read_text() == keys
 
 
 def test_crowd_script_goes_to_the_port_of_the_demo(shop):
@@ -161,12 +174,14 @@ def test_crowd_script_goes_to_the_port_of_the_demo(shop):
 
 def test_run_script_with_a_store_server_of_its_own(tmp_path):
     port = free_port()
-    with demo(tmp_path, PORT=port, STORE="valkey", TMPDIR=tmp_path) as said:
-        first_enters_second_waits(port)
-        command = Connection(("127.0.0.1", int(re.search(r"redis-cli -p (\d+)", said())[1])))
-        assert command("EXISTS", "fairway:{site}:state") == 1
-        command.close()
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["output", "state"]
+    for run in range(2):
+        with demo(tmp_path, PORT=port, STORE="valkey", TMPDIR=tmp_path) as said:
+            first_enters_second_waits(port)
+            assert ("The demo forgets" in said()) == (run > 0)
+            command = Connection(("127.0.0.1", int(re.search(r"redis-cli -p (\d+)", said())[1])))
+            assert command("EXISTS", "fairway:{site}:state") == 1
+            command.close()
+        assert sorted(entry.name for entry in tmp_path.iterdir()) == ["output", "state"]
 
 
 def test_run_script_ends_when_the_gateway_cannot_start(tmp_path):

@@ -174,6 +174,7 @@ Command parse_command_line(int argc, const char* const* argv) {
   Command command;
   std::string output;
   std::string file;
+  bool second = false;
   app.set_version_flag("--version", "fairway " FAIRWAY_VERSION);
   app.require_subcommand(1);
   CLI::App* run = app.add_subcommand("run", "Start the gateway in the foreground.");
@@ -184,6 +185,7 @@ Command parse_command_line(int argc, const char* const* argv) {
   keys_new->add_option("--output", output, "the file, which must not exist yet [standard output]")->type_name("FILE");
   CLI::App* rotate = keys->add_subcommand("rotate", "Put a new key first; the older ones stay valid.");
   rotate->add_option("--keys", file, "the keys file [~/.local/state/fairway/keys]")->type_name("FILE")->envname("FAIRWAY_KEYS");
+  rotate->add_flag("--second", second, "put it second: it is known, but does not sign yet, as several gateways need it");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version
@@ -196,7 +198,10 @@ Command parse_command_line(int argc, const char* const* argv) {
   }
   if (run->parsed()) command.run = read_run(raw);
   if (keys_new->parsed()) command.keys_new = KeysNew{output.empty() ? output : checked_path("--output", output)};
-  if (rotate->parsed()) command.keys_rotate = KeysRotate{checked_path("--keys", file.empty() ? default_state() + "/keys" : file)};
+  if (rotate->parsed()) {
+    command.keys_rotate =
+        KeysRotate{checked_path("--keys", file.empty() ? default_state() + "/keys" : file), second ? Place::second : Place::first};
+  }
   return command;
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/keys.h"
 #include "cli/settings.h"
 
 namespace fairway::cli {
@@ -15,6 +16,7 @@ struct KeysNew {
 
 struct KeysRotate {
   std::string file;
+  Place place = Place::first;
 };
 
 // What is to be done; at most one is set. None: `text` is to be printed (help, version).

@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from harness import tokens
 from harness.command import config_words, fairway
 from harness.nginx import NGINX, environment
 
@@ -193,10 +194,21 @@ def test_keys_new_and_rotate(tmp_path):
     done = fairway("keys", "rotate", "--keys", link)
     assert done.returncode == 0 and "eload" in done.stdout
     lines = file.read_text().splitlines()
-    assert link.is_symlink() and "\n".join(lines[1:]) + "\n" == first + "# mine\n"
-    assert lines[0].split(":")[0] in done.stdout and lines[0].split(":")[1] not in done.stdout
+    name, secret = lines[1].split(":")  # below the head comment
+    assert link.is_symlink() and "\n".join([lines[0], *lines[2:]]) + "\n" == first + "# mine\n"
+    assert name in done.stdout and secret not in done.stdout
     assert stat.S_IMODE(file.stat().st_mode) == 0o600 and (file.owner(), file.group()) == owner
     assert sorted(path.name for path in tmp_path.iterdir()) == ["keys", "link"]
+
+
+def test_a_second_key_waits_until_every_gateway_knows_it(tmp_path):
+    file = tmp_path / "keys"
+    fairway("keys", "new", "--output", file)
+    old = tokens.keys_of(file.read_text())
+    done = fairway("keys", "rotate", "--second", "--keys", file)
+    assert done.returncode == 0 and "does not sign yet" in done.stdout
+    first, second = tokens.keys_of(file.read_text())
+    assert [first] == old and second[0] in done.stdout and second != first
 
 
 def test_keys_to_standard_output_are_a_keys_file(tmp_path):

@@ -9,8 +9,10 @@
 #include <filesystem>
 #include <functional>
 
+#include "cli/completion.h"
 #include "cli/failure.h"
 #include "cli/nginx_quote.h"
+#include "cli/operator_options.h"
 #include "cli/store_option.h"
 
 namespace fairway::cli {
@@ -166,26 +168,44 @@ void add_run_options(CLI::App& run, RawRun& raw) {
   run.add_flag("--print-config", raw.print_config, "show the nginx.conf, secrets masked, and exit")->envname("FAIRWAY_PRINT_CONFIG");
 }
 
+struct RawKeys {
+  explicit RawKeys(CLI::App& app) {
+    CLI::App* keys = app.add_subcommand("keys", "Make and rotate the keys that sign passes and tickets.");
+    keys->require_subcommand(1);
+    make = keys->add_subcommand("new", "Make a keys file with one random key.");
+    make->add_option("--output", output, "the file, which must not exist yet [standard output]")->type_name("FILE");
+    rotate = keys->add_subcommand("rotate", "Put a new key first; the older ones stay valid.");
+    rotate->add_option("--keys", file, "the keys file [~/.local/state/fairway/keys]")->type_name("FILE")->envname("FAIRWAY_KEYS");
+    rotate->add_flag("--second", second, "put it second: it is known, but does not sign yet, as several gateways need it");
+  }
+
+  void read(Command& command) const {
+    if (make->parsed()) command.keys_new = KeysNew{output.empty() ? output : checked_path("--output", output)};
+    if (!rotate->parsed()) return;
+    const std::string path = file.empty() ? default_state() + "/keys" : file;
+    command.keys_rotate = KeysRotate{checked_path("--keys", path), second ? Place::second : Place::first};
+  }
+
+  std::string output, file;
+  bool second = false;
+  CLI::App *make = nullptr, *rotate = nullptr;
+};
+
 }  // namespace
 
 Command parse_command_line(int argc, const char* const* argv) {
   CLI::App app("Fair order in front of a web application.", "fairway");
   RawRun raw;
   Command command;
-  std::string output;
-  std::string file;
-  bool second = false;
   app.set_version_flag("--version", "fairway " FAIRWAY_VERSION);
   app.require_subcommand(1);
   CLI::App* run = app.add_subcommand("run", "Start the gateway in the foreground.");
   add_run_options(*run, raw);
-  CLI::App* keys = app.add_subcommand("keys", "Make and rotate the keys that sign passes and tickets.");
-  keys->require_subcommand(1);
-  CLI::App* keys_new = keys->add_subcommand("new", "Make a keys file with one random key.");
-  keys_new->add_option("--output", output, "the file, which must not exist yet [standard output]")->type_name("FILE");
-  CLI::App* rotate = keys->add_subcommand("rotate", "Put a new key first; the older ones stay valid.");
-  rotate->add_option("--keys", file, "the keys file [~/.local/state/fairway/keys]")->type_name("FILE")->envname("FAIRWAY_KEYS");
-  rotate->add_flag("--second", second, "put it second: it is known, but does not sign yet, as several gateways need it");
+  RawKeys raw_keys(app);
+  OperatorOptions operators(app);
+  CLI::App* completion = app.add_subcommand("completion", "Print what makes a shell complete this command.");
+  completion->require_subcommand(1);
+  CLI::App* bash = completion->add_subcommand("bash", "For bash: source <(fairway completion bash)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version
@@ -197,11 +217,9 @@ Command parse_command_line(int argc, const char* const* argv) {
     throw UsageError(complaint(app, error) + " (fairway --help and fairway run --help tell what there is)");
   }
   if (run->parsed()) command.run = read_run(raw);
-  if (keys_new->parsed()) command.keys_new = KeysNew{output.empty() ? output : checked_path("--output", output)};
-  if (rotate->parsed()) {
-    command.keys_rotate =
-        KeysRotate{checked_path("--keys", file.empty() ? default_state() + "/keys" : file), second ? Place::second : Place::first};
-  }
+  raw_keys.read(command);
+  command.operate = operators.command();
+  if (bash->parsed()) command.text = std::string(bash_completion());
   return command;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "cli/keys.h"
+#include "cli/operator_command.h"
 #include "cli/settings.h"
 
 namespace fairway::cli {
@@ -19,11 +20,12 @@ struct KeysRotate {
   Place place = Place::first;
 };
 
-// What is to be done; at most one is set. None: `text` is to be printed (help, version).
+// What is to be done; at most one is set. None: `text` is to be printed (help, version, completion).
 struct Command {
   std::optional<RunSettings> run;
   std::optional<KeysNew> keys_new;
   std::optional<KeysRotate> keys_rotate;
+  std::optional<OperatorCommand> operate;
   std::string text;
 };
 

@@ -7,6 +7,7 @@ PREFIX ?= /usr
 
 help:
 	@echo 'make run       build, then a gateway on http://localhost:8080 in front of a small demo shop'
+	@echo '               PORT=18080: on another port, for make crowd as well'
 	@echo '               STORE=valkey: with the line in a redis-server of its own; STORE=valkey://… in one that runs'
 	@echo 'make crowd     send a bounded crowd of simulated visitors to that gateway'
 	@echo 'make build     build/ngx_http_fairway_module.so and build/fairway'
@@ -45,6 +46,7 @@ bench:
 install: build
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX) --strip
 	@echo 'To load it: ln -s /usr/share/nginx/modules-available/mod-http-fairway.conf /etc/nginx/modules-enabled/50-mod-http-fairway.conf, then restart nginx.'
+	@echo 'Or a load_module line at the top of nginx.conf: one of the two, nginx does not load a module twice.'
 
 clean:
 	rm -rf $(BUILD)

@@ -17,7 +17,7 @@ int run(int argc, const char* const* argv) {
   if (command.keys_new) {
     std::cout << keys_new_command(command.keys_new->output) << std::flush;
   } else if (command.keys_rotate) {
-    std::cout << keys_rotate_command(command.keys_rotate->file) << std::flush;
+    std::cout << keys_rotate_command(command.keys_rotate->file, command.keys_rotate->place) << std::flush;
   } else {
     std::cout << command.text << std::flush;
   }

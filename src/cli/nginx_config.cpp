@@ -23,13 +23,20 @@ std::string work_file(const RunSettings& settings, const Machine& machine, const
   return machine.worker_user.empty() ? nginx_quote(settings.work_path() + "/" + name) : name;
 }
 
-std::string main_section(const RunSettings& settings, const Machine& machine) {
+std::string head_comment(const RunSettings& settings, Secrets secrets) {
+  if (secrets == Secrets::masked) {
+    return "# What `fairway run` writes to " + settings.config_path() +
+           " when it starts.\n# Passwords are masked here: the file to copy is that one.\n\n";
+  }
+  return "# Written by `fairway run` at each start: changes made here are lost. To grow out of the command, copy this file,\n"
+         "# change what you like, and give it to nginx yourself.\n\n";
+}
+
+std::string main_section(const RunSettings& settings, const Machine& machine, Secrets secrets) {
   const std::uint32_t open_files = std::min<std::uint32_t>(machine.open_files, 65536);
   // A proxied request takes two connections and two files, one that waits for a slot takes one; some files go to logs and sockets.
   const std::uint32_t connections = std::clamp<std::uint32_t>(open_files - std::min<std::uint32_t>(open_files, 64), 64, 8192);
-  std::string text =
-      "# Written by `fairway run` at each start: changes made here are lost. To grow out of the command, copy this file,\n"
-      "# change what you like, and give it to nginx yourself.\n\n";
+  std::string text = head_comment(settings, secrets);
   text += directive(0, "load_module", nginx_quote(machine.module)) + "\n";
   if (!machine.worker_user.empty()) {
     text +=
@@ -211,7 +218,7 @@ std::string server_section(const RunSettings& settings, const Machine& machine) 
 }  // namespace
 
 std::string nginx_config(const RunSettings& settings, const Machine& machine, Secrets secrets) {
-  std::string text = main_section(settings, machine) + "\nhttp {\n    server_tokens off;\n\n";
+  std::string text = main_section(settings, machine, secrets) + "\nhttp {\n    server_tokens off;\n\n";
   text += store_section(settings, machine, secrets) + rules_section(settings) + real_ip_section(settings.proxy);
   text += log_section(settings, machine) + temp_section(settings, machine);
   text +=

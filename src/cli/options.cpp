@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <functional>
@@ -45,15 +46,21 @@ std::string absolute(const std::string& path) {
   return normal.has_filename() || !normal.has_parent_path() ? normal.string() : normal.parent_path().string();
 }
 
+// As it may stand in a message: control characters would spoil the line.
+std::string shown(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; }, '?');
+  return text;
+}
+
 // Runs a check and puts the flag and its value in front of what it complains about.
 template <typename Check>
 auto checked(const char* flag, const std::string& value, Check check) {
   try {
     return check(value);
   } catch (const UsageError& error) {
-    std::string shown;  // control characters would spoil the line, a password in a URL is nobody's business
-    for (const char c : mask_secret(value)) shown += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-    throw UsageError(std::string(flag) + " \"" + shown + "\": " + error.what());
+    // A password in a URL is nobody's business.
+    throw UsageError(std::string(flag) + " \"" + shown(mask_secret(value)) + "\": " + error.what());
   }
 }
 
@@ -123,6 +130,13 @@ RunSettings read_run(const RawRun& raw) {
   return settings;
 }
 
+// CLI11 finds that a subcommand is missing before it looks at the words that it does not know.
+std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining(true);
+  if (unknown.empty() || error.get_name() != "RequiredError") return error.what();
+  return "there is no command or option \"" + shown(unknown.front()) + "\"";
+}
+
 void add_run_options(CLI::App& run, RawRun& raw) {
   const auto text = [&run](const char* flag, std::string& value, const char* environment, const char* type, const char* help) {
     run.add_option(flag, value, help)->envname(environment)->type_name(type);
@@ -154,24 +168,40 @@ void add_run_options(CLI::App& run, RawRun& raw) {
   run.add_flag("--print-config", raw.print_config, "show the nginx.conf, secrets masked, and exit")->envname("FAIRWAY_PRINT_CONFIG");
 }
 
+struct RawKeys {
+  explicit RawKeys(CLI::App& app) {
+    CLI::App* keys = app.add_subcommand("keys", "Make and rotate the keys that sign passes and tickets.");
+    keys->require_subcommand(1);
+    make = keys->add_subcommand("new", "Make a keys file with one random key.");
+    make->add_option("--output", output, "the file, which must not exist yet [standard output]")->type_name("FILE");
+    rotate = keys->add_subcommand("rotate", "Put a new key first; the older ones stay valid.");
+    rotate->add_option("--keys", file, "the keys file [~/.local/state/fairway/keys]")->type_name("FILE")->envname("FAIRWAY_KEYS");
+    rotate->add_flag("--second", second, "put it second: it is known, but does not sign yet, as several gateways need it");
+  }
+
+  void read(Command& command) const {
+    if (make->parsed()) command.keys_new = KeysNew{output.empty() ? output : checked_path("--output", output)};
+    if (!rotate->parsed()) return;
+    const std::string path = file.empty() ? default_state() + "/keys" : file;
+    command.keys_rotate = KeysRotate{checked_path("--keys", path), second ? Place::second : Place::first};
+  }
+
+  std::string output, file;
+  bool second = false;
+  CLI::App *make = nullptr, *rotate = nullptr;
+};
+
 }  // namespace
 
 Command parse_command_line(int argc, const char* const* argv) {
   CLI::App app("Fair order in front of a web application.", "fairway");
   RawRun raw;
   Command command;
-  std::string output;
-  std::string file;
   app.set_version_flag("--version", "fairway " FAIRWAY_VERSION);
   app.require_subcommand(1);
   CLI::App* run = app.add_subcommand("run", "Start the gateway in the foreground.");
   add_run_options(*run, raw);
-  CLI::App* keys = app.add_subcommand("keys", "Make and rotate the keys that sign passes and tickets.");
-  keys->require_subcommand(1);
-  CLI::App* keys_new = keys->add_subcommand("new", "Make a keys file with one random key.");
-  keys_new->add_option("--output", output, "the file, which must not exist yet [standard output]")->type_name("FILE");
-  CLI::App* rotate = keys->add_subcommand("rotate", "Put a new key first; the older ones stay valid.");
-  rotate->add_option("--keys", file, "the keys file [~/.local/state/fairway/keys]")->type_name("FILE")->envname("FAIRWAY_KEYS");
+  RawKeys raw_keys(app);
   OperatorOptions operators(app);
   CLI::App* completion = app.add_subcommand("completion", "Print what makes a shell complete this command.");
   completion->require_subcommand(1);
@@ -184,11 +214,10 @@ Command parse_command_line(int argc, const char* const* argv) {
     command.text = text.str();
     return command;
   } catch (const CLI::ParseError& error) {
-    throw UsageError(std::string(error.what()) + " (fairway --help and fairway run --help tell what there is)");
+    throw UsageError(complaint(app, error) + " (fairway --help and fairway run --help tell what there is)");
   }
   if (run->parsed()) command.run = read_run(raw);
-  if (keys_new->parsed()) command.keys_new = KeysNew{output.empty() ? output : checked_path("--output", output)};
-  if (rotate->parsed()) command.keys_rotate = KeysRotate{checked_path("--keys", file.empty() ? default_state() + "/keys" : file)};
+  raw_keys.read(command);
   command.operate = operators.command();
   if (bash->parsed()) command.text = std::string(bash_completion());
   return command;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/keys.h"
 #include "cli/operator_command.h"
 #include "cli/settings.h"
 
@@ -16,6 +17,7 @@ struct KeysNew {
 
 struct KeysRotate {
   std::string file;
+  Place place = Place::first;
 };
 
 // What is to be done; at most one is set. None: `text` is to be printed (help, version, completion).

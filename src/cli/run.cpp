@@ -1,6 +1,7 @@
 #include "cli/run.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -11,6 +12,7 @@
 #include "cli/console_config.h"
 #include "cli/failure.h"
 #include "cli/files.h"
+#include "cli/keys.h"
 #include "cli/locate.h"
 #include "cli/network.h"
 #include "cli/nginx_check.h"
@@ -22,7 +24,7 @@ namespace fairway::cli {
 namespace {
 
 void say(const std::string& text) {
-  std::cerr << "fairway: " << text << std::endl;
+  std::cerr << "fairway: " + text + "\n";  // at once: nginx may write to the same file
 }
 
 int print_config(const RunSettings& settings) {
@@ -45,6 +47,26 @@ std::string read_password(const RunSettings& settings) {
     throw RunError("there is no password in the first line of " + settings.console_password_file);
   }
   return text;
+}
+
+// Names file and line, before nginx does with the line of a configuration that nobody wrote.
+void check_keys(const RunSettings& settings) {
+  try {
+    check_keys_file(settings.keys_path());
+  } catch (const RunError& error) {
+    throw RunError((settings.keys.empty() ? "the keys of this state folder: " : "--keys: ") + std::string(error.what()));
+  }
+}
+
+// When output goes to a file, as in `> log 2>&1`, nginx opens that file once more for its access log. Where everybody appends, nobody
+// writes over the lines of another.
+void append_to_output() {
+  for (const int fd : {STDOUT_FILENO, STDERR_FILENO}) {
+    struct stat info {};
+    if (fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    const int flags = fcntl(fd, F_GETFL);
+    if (flags >= 0) fcntl(fd, F_SETFL, flags | O_APPEND);
+  }
 }
 
 // nginx opens its access log by name. Standard output cannot always be opened again: not a socket (systemd's journal), not another
@@ -78,6 +100,7 @@ std::string summary(const RunSettings& settings) {
 
 int run_command(const RunSettings& settings) {
   if (settings.print_config) return print_config(settings);
+  append_to_output();
   hold_signals();
   const std::string password = read_password(settings);
   const std::string nginx = find_nginx();
@@ -85,6 +108,7 @@ int run_command(const RunSettings& settings) {
   machine.module = find_module();
   check_listen(settings.listen);
   const StateFolder folder(settings, machine);
+  check_keys(settings);
   if (!settings.console_allow.empty()) folder.give_password(password_line(password), machine);
   choose_access_log(settings, machine);
   warn_of_upstream(settings);

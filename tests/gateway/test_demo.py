@@ -1,5 +1,6 @@
 """The demo: the shop alone, the crowd in front of it and in front of a gateway, and the script that starts it all."""
 
+import contextlib
 import json
 import os
 import re
@@ -121,38 +122,66 @@ def test_crowd_stays_at_home(url, status):
     assert done.returncode == status and "Traceback" not in done.stderr and done.stderr
 
 
+@contextlib.contextmanager
+def demo(folder, number=signal.SIGTERM, **values):
+    """What scripts/run says, as a function, while it runs; its state and its output are in `folder`."""
+    output = folder / "output"
+    environment = clean_environment(STATE=folder / "state", CAPACITY=1, FAIRWAY_COMMAND=COMMAND, LISTEN=None, **values)
+    with open(output, "wb") as out:
+        process = subprocess.Popen([ROOT / "scripts/run"], env=environment, stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True)
+    try:
+        wait_until(lambda: "make crowd" in output.read_text() or process.poll() is not None, 20)
+        yield output.read_text
+    finally:
+        os.killpg(process.pid, number)  # as a terminal does
+        process.wait(scaled(20))
+    wait_until(lambda: not processes_of(process.pid), 10, message="scripts/run left processes behind")
+
+
+def first_enters_second_waits(port):
+    """The two, in that order."""
+    first, second = (Visitor(("127.0.0.1", port), "site") for _ in range(2))
+    assert first.page("/").status == 200 and second.page("/").status == 429
+    return first, second
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT], ids=lambda number: number.name)
 def test_run_script_starts_and_ends_everything(tmp_path, number):
     port = free_port()
-    output = tmp_path / "output"
-    values = clean_environment(LISTEN=port, STATE=tmp_path / "state", CAPACITY=1, FAIRWAY_COMMAND=COMMAND)
-    with open(output, "wb") as out:
-        process = subprocess.Popen([ROOT / "scripts/run"], env=values, stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True)
-    wait_until(lambda: "make crowd" in output.read_text() or process.poll() is not None, 20)
-    first, second = (Visitor(("127.0.0.1", port), "site") for _ in range(2))
-    assert first.page("/").status == 200 and second.page("/").status == 429, output.read_text()
-    os.killpg(process.pid, number)  # as a terminal does
-    process.wait(scaled(20))
-    wait_until(lambda: not processes_of(process.pid), 10, message="scripts/run left processes behind")
+    with demo(tmp_path, number, PORT=port) as said:
+        assert f"make crowd PORT={port}" in said() and "forgets" not in said()
+        first_enters_second_waits(port)
+
+
+def test_a_second_run_waits_for_nobody_of_the_first(tmp_path):
+    """What it remembers of the line goes, and it says so; the keys stay, and with them everybody who kept the cookie."""
+    port = free_port()
+    with demo(tmp_path, PORT=port):
+        inside, waiter = first_enters_second_waits(port)
+    keys = (tmp_path / "state/keys").read_text()
+    with demo(tmp_path, PORT=port) as said:
+        assert "The demo forgets" in said()
+        first_enters_second_waits(port)
+        assert inside.page("/").status == 200 and waiter.page("/").status == 429
+    assert (tmp_path / "state/keys").read_text() == keys
+
+
+def test_crowd_script_goes_to_the_port_of_the_demo(shop):
+    done = subprocess.run([ROOT / "scripts/crowd", "--over", "0", "--pace", "0.05"], env=clean_environment(PORT=shop[1], LISTEN=None, VISITORS=2, MINUTES=1),
+                          capture_output=True, text=True, timeout=scaled(90))
+    assert last_line(done)["entered"] == 2
 
 
 def test_run_script_with_a_store_server_of_its_own(tmp_path):
-    port, output = free_port(), tmp_path / "output"
-    values = clean_environment(LISTEN=f"127.0.0.1:{port}", CAPACITY=1, STORE="valkey", STATE=tmp_path / "state", FAIRWAY_COMMAND=COMMAND, TMPDIR=tmp_path)
-    with open(output, "w") as out:
-        process = subprocess.Popen([ROOT / "scripts/run"], env=values, stdout=out, stderr=out, stdin=subprocess.DEVNULL, start_new_session=True)
-    try:
-        wait_until(lambda: "make crowd" in output.read_text() or process.poll() is not None, 20)
-        first, second = (Visitor(("127.0.0.1", port), "site") for _ in range(2))
-        assert first.page("/").status == 200 and second.page("/").status == 429, output.read_text()
-        command = Connection(("127.0.0.1", int(re.search(r"redis-cli -p (\d+)", output.read_text())[1])))
-        assert command("EXISTS", "fairway:{site}:state") == 1
-        command.close()
-    finally:
-        os.killpg(process.pid, signal.SIGTERM)
-        process.wait(scaled(20))
-    wait_until(lambda: not processes_of(process.pid), 10, message="scripts/run left processes behind")
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["output", "state"]
+    port = free_port()
+    for run in range(2):
+        with demo(tmp_path, PORT=port, STORE="valkey", TMPDIR=tmp_path) as said:
+            first_enters_second_waits(port)
+            assert ("The demo forgets" in said()) == (run > 0)
+            command = Connection(("127.0.0.1", int(re.search(r"redis-cli -p (\d+)", said())[1])))
+            assert command("EXISTS", "fairway:{site}:state") == 1
+            command.close()
+        assert sorted(entry.name for entry in tmp_path.iterdir()) == ["output", "state"]
 
 
 def test_run_script_ends_when_the_gateway_cannot_start(tmp_path):

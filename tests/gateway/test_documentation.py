@@ -1,10 +1,14 @@
 """What README and docs show is what nginx takes: the examples, and the defaults of the tables."""
 
+import json
 import re
+import shlex
 from pathlib import Path
 
 import pytest
 
+from harness.command import fairway
+from harness.http1 import request
 from harness.nginx import check
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,6 +53,58 @@ def test_the_example_is_taken(make_gateway, page, number):
     status, output = check(make_gateway(inside_http(examples(page)[number]), control=False))
     assert status == 0, output
     assert "[emerg]" not in output
+
+
+def shell_commands(page, start):
+    """The commands of the page that begin so, as one would paste them: a list of words each."""
+    blocks = re.findall(r"^```(\w*)\n(.*?)^```$", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+    lines = "".join(text for language, text in blocks if language in ("", "sh")).replace("\\\n", " ").splitlines()
+    return [shlex.split(line, comments=True) for line in lines if line.startswith(start)]
+
+
+def test_commands_to_paste_make_what_the_directives_beside_them_say():
+    """Every `fairway run` of the pages is taken, and each store that a page writes as a directive can be pasted as a command, too."""
+    told = set()
+    for page in ["README.md", "docs/deploying.md"]:
+        for words in shell_commands(page, "build/fairway run"):
+            done = fairway(*words[1:], "--print-config")
+            assert done.returncode == 0, (words, done.stderr)
+            told.update(re.findall(r"fairway_store .*;", done.stdout))
+    directives = {line for example in examples("docs/deploying.md") for line in re.findall(r"fairway_store .*;", example)}
+    assert len(directives) == 3 and directives <= told
+
+
+def shown_answers(page):
+    """Each curl of the page's example with the answer below it: (request headers, status, names of the answer's headers, JSON)."""
+    text = (ROOT / page).read_text()
+    for command, status, head, body in re.findall(r"^\$ curl (.*)\nHTTP/2 (\d+)\n((?:.+\n)+)\n(\{.*\})$", text, re.MULTILINE):
+        names = [line.split(":")[0] for line in head.splitlines() if line != "…"]
+        yield re.findall(r"-H '(.+?): ", command), int(status), names, json.loads(body)
+
+
+def test_the_example_of_an_api_client_is_what_it_gets(full_room):
+    gateway, _ = full_room()
+    ticket = ""
+    answers = list(shown_answers("docs/directives.md"))
+    assert [shown["state"] for *_, shown in answers] == ["unknown", "waiting"]
+    for sends, status, names, shown in answers:
+        answer = request(gateway.address, "GET", "/api/orders", [(name, ticket) for name in sends])
+        assert answer.status == status
+        ours = {name.lower() for name, _ in answer.headers.pairs if name.lower().startswith(("fairway-", "set-cookie", "retry-after"))}
+        assert set(names) == ours
+        assert list(answer.json) == list(shown) and answer.json["state"] == shown["state"] and answer.json["paused"] is shown["paused"]
+        assert [type(value) for key, value in answer.json.items() if key != "eta"] == [type(value) for key, value in shown.items() if key != "eta"]
+        ticket = answer.json["ticket"]
+    told = min(max(3 * shown["rank"] / 50, 3), 30)
+    assert 0.9 * told <= shown["retry_after"] <= 1.1 * told + 1
+
+
+def test_log_format_is_the_one_of_the_command():
+    """Word for word, comments and all."""
+    shown = next(example for example in examples("docs/directives.md") if "log_format" in example)
+    printed = fairway("run", "--upstream", "http://127.0.0.1:1", "--concurrency", "1", "--print-config").stdout
+    printed = re.sub(r"^    ", "", printed, flags=re.MULTILINE)
+    assert shown.split("access_log")[0] in printed
 
 
 def test_no_page_is_without_examples():

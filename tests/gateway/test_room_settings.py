@@ -59,7 +59,7 @@ def test_a_reload_changes_what_counts_and_what_is_said(room):
     running.reload(ROOM)
     assert [visitor.page("/").status for visitor in (inside, first, second)] == [200, 200, 429]  # nobody is put out
     inside.leave()
-    assert second.status().json["state"] == "waiting" and second.last.json["paused"]
+    assert second.status().json["state"] == "waiting" and second.last.json["paused"] and second.last.json["rank"] == 1
 
 
 def test_each_server_answers_for_its_own_rooms(room):

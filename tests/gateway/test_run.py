@@ -42,6 +42,18 @@ def test_room_lets_one_in_and_the_next_one_wait(running, origin):
     assert all("fairway" not in cookie for seen in origin.requests for cookie in seen.cookies)
 
 
+def test_one_file_takes_output_and_errors(running):
+    """As with `> log 2>&1`: no line is written over by another, whoever writes it."""
+    gateway = running("--upstream", f"http://127.0.0.1:{free_port()}", one_file=True)
+    for _ in range(5):  # nginx complains of each, beside the access log
+        assert request(gateway.address, "GET", "/").status == 502
+    lines = wait_until(lambda: gateway.stdout.count('"upstream_status"') == 5 and gateway.stdout).splitlines()
+    entries = [json.loads(line) for line in lines if line.startswith("{")]
+    assert len(entries) == 5
+    assert sum("[error]" in line for line in lines) == 5
+    assert all(line.startswith(("{", "20", "fairway: ")) for line in lines), lines
+
+
 def test_bypass_prefixes_skip_the_room(running, origin):
     gateway = running(*upstream_of(origin), "--capacity", "0")
     assert request(gateway.address, "GET", "/").status == 429

@@ -8,6 +8,7 @@ from collections import Counter
 
 import pytest
 
+from harness import tokens
 from harness.command import config_words, fairway
 from harness.nginx import NGINX, environment
 
@@ -88,10 +89,12 @@ def test_wrong_arguments_get_one_line_and_make_nothing(tmp_path, arguments, said
     assert done.stdout == "" and list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("arguments", [[], ["keys"], ["jump"], ["keys", "new", "--bogus"]], ids=" ".join)
+@pytest.mark.parametrize("arguments", [[], ["keys"], ["jump"], ["--jump"], ["keys", "jump"], ["keys", "new", "--jump"], ["ju\nmp"]], ids=" ".join)
 def test_unknown_commands_are_wrong_usage(arguments):
     done = fairway(*arguments)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
+    unknown = [word.replace("\n", "?") for word in arguments if "mp" in word]
+    assert all(word in done.stderr for word in unknown), done.stderr
 
 
 @pytest.mark.parametrize("flag, value, found", FLAGS, ids=[flag for flag, _, _ in FLAGS])
@@ -127,6 +130,11 @@ def test_print_config_masks_secrets():
     assert "hunter2" not in text
     assert "bob:****@db:6379/1" in text and "password=****" in text
     assert "password=@/run/secret" in printed(*UPSTREAM, "--store", "valkey://db password=@/run/secret")
+
+
+def test_print_config_names_the_file_to_copy(tmp_path):
+    head = printed(*UPSTREAM, "--state", tmp_path).partition("load_module")[0]
+    assert f"{tmp_path}/nginx.conf" in head and "masked" in head and "copy this file" not in head
 
 
 def names_of(block):
@@ -186,10 +194,21 @@ def test_keys_new_and_rotate(tmp_path):
     done = fairway("keys", "rotate", "--keys", link)
     assert done.returncode == 0 and "eload" in done.stdout
     lines = file.read_text().splitlines()
-    assert link.is_symlink() and "\n".join(lines[1:]) + "\n" == first + "# mine\n"
-    assert lines[0].split(":")[0] in done.stdout and lines[0].split(":")[1] not in done.stdout
+    name, secret = lines[1].split(":")  # below the head comment
+    assert link.is_symlink() and "\n".join([lines[0], *lines[2:]]) + "\n" == first + "# mine\n"
+    assert name in done.stdout and secret not in done.stdout
     assert stat.S_IMODE(file.stat().st_mode) == 0o600 and (file.owner(), file.group()) == owner
     assert sorted(path.name for path in tmp_path.iterdir()) == ["keys", "link"]
+
+
+def test_a_second_key_waits_until_every_gateway_knows_it(tmp_path):
+    file = tmp_path / "keys"
+    fairway("keys", "new", "--output", file)
+    old = tokens.keys_of(file.read_text())
+    done = fairway("keys", "rotate", "--second", "--keys", file)
+    assert done.returncode == 0 and "does not sign yet" in done.stdout
+    first, second = tokens.keys_of(file.read_text())
+    assert [first] == old and second[0] in done.stdout and second != first
 
 
 def test_keys_to_standard_output_are_a_keys_file(tmp_path):

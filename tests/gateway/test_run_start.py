@@ -80,7 +80,8 @@ def test_keys_that_others_can_read_are_a_warning(running, origin, tmp_path):
 def test_keys_that_are_none(tmp_path):
     (tmp_path / "keys").write_text("hunter2\n")
     done = run(tmp_path, "--capacity", "1", "--keys", tmp_path / "keys")
-    assert says(done, "line 1: expected KEYID:BASE64") and "hunter2" not in done.stderr
+    assert says(done, f"--keys: {tmp_path}/keys is not a keys file: line 1: expected KEYID:BASE64") and "hunter2" not in done.stderr
+    assert done.stderr.count("\n") == 1 and "nginx.conf" not in done.stderr
 
 
 def test_password_file_of_the_console(tmp_path, running, origin):

@@ -1,5 +1,6 @@
 """The fairway command as a child of the test: run to its end, or as a gateway in the foreground that must leave nothing behind."""
 
+import contextlib
 import os
 import re
 import shutil
@@ -34,9 +35,10 @@ def become(user):
 
 
 class Running:
-    """`fairway run` that has said that it is up, or has ended. `folder`: its home, with the state folder in it; default_state: without --state."""
+    """`fairway run` that has said that it is up, or has ended. `folder`: its home, with the state folder in it; default_state: without --state.
+    one_file: both outputs go to one file, opened once, as a shell's 2>&1 does."""
 
-    def __init__(self, *arguments, as_user=None, listen=None, folder=None, default_state=False, **values):
+    def __init__(self, *arguments, as_user=None, listen=None, folder=None, default_state=False, one_file=False, **values):
         self.folder = Path(folder or tempfile.mkdtemp(prefix="fairway-run-"))
         if as_user:
             shutil.chown(self.folder, as_user)
@@ -45,8 +47,9 @@ class Running:
         self.address = "127.0.0.1", self.port
         command = [*become(as_user), COMMAND, "run", "--listen", listen or self.port, *arguments]
         command += [] if default_state else ["--state", self.state]
-        self._out, self._err = self.folder / "stdout.txt", self.folder / "stderr.txt"
-        with open(self._out, "wb") as out, open(self._err, "wb") as err:
+        self._out = self.folder / "stdout.txt"
+        self._err = self._out if one_file else self.folder / "stderr.txt"
+        with open(self._out, "wb") as out, contextlib.nullcontext(out) if one_file else open(self._err, "wb") as err:
             self.process = subprocess.Popen([str(part) for part in command], env=clean_environment(HOME=self.folder, **values), stdout=out, stderr=err,
                                             stdin=subprocess.DEVNULL, start_new_session=True)
         self.session = self.process.pid

@@ -66,6 +66,7 @@ def test_a_prefetch_makes_no_state(room, name):
     visitor = Visitor(running.address)
     answer = visitor.page("/", headers=[(name, "prefetch;anonymous-client-ip")])
     assert answer.status == 503 and answer.headers.one("Cache-Control") == "no-store" and visitor.jar == {}
+    assert answer.headers.one("X-Room") == "- sale -"
 
 
 # 4: a ticket

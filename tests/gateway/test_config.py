@@ -99,7 +99,7 @@ BAD = [
     ("capacity 1; polls_per_session off;", '"polls_per_session" must be N/s with N from 1 to 1000000, not "off"'),
     ("capacity 1; polls_per_session 5/m;", '"polls_per_session" must be N/s'),
     ("capacity 1; poll_interval 3s;", '"poll_interval" has 1 values, it must be two times'),
-    ("capacity 1; poll_interval 5s 4s;", '"poll_interval" must be two times, MIN of at least 100ms and MAX of at least MIN'),
+    ("capacity 1; poll_interval 5s 4s;", '"poll_interval" must be two times, MIN of at least 100ms and MAX of at least MIN, such as 3s 30s, not "5s 4s"'),
     ("capacity 1; poll_interval 0 4s;", '"poll_interval" must be two times'),
     ("capacity 1; on_store_failure maybe;", '"on_store_failure" must be closed or open, not "maybe"'),
     ("capacity 1; bind_network yes;", '"bind_network" must be on or off, not "yes"'),

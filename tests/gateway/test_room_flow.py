@@ -248,7 +248,8 @@ def test_leave_needs_the_same_origin_and_a_token(full_room):
     assert stranger.status == 204 and "Set-Cookie" not in stranger.headers
     assert inside.client("/").headers.get("X-Room") == "pass sale -" and inside.status().json["state"] == "admitted"
     host = f"127.0.0.1:{running.port}"
-    answer = inside.page(inside.own("leave"), method="POST", headers=[("Host", host), ("Origin", f"http://{host}")], follow=False)
+    form = [("Host", host), ("Origin", f"http://{host}"), ("Sec-Fetch-Site", "same-origin")]
+    answer = inside.page(inside.own("leave"), method="POST", headers=form, follow=False)
     assert (answer.status, answer.location) == (303, "/__fairway/sale/left") and inside.jar == {}
     left = inside.page("/__fairway/sale/left")
     assert left.status == 200 and left.headers.get("Content-Type").startswith("text/html")

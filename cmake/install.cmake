@@ -5,3 +5,5 @@ file(WRITE ${CMAKE_BINARY_DIR}/mod-http-fairway.conf "load_module modules/ngx_ht
 install(TARGETS ngx_http_fairway_module LIBRARY DESTINATION ${NGINX_MODULES})
 install(FILES ${CMAKE_BINARY_DIR}/mod-http-fairway.conf DESTINATION ${NGINX_SNIPPETS})
 install(TARGETS fairway RUNTIME DESTINATION bin)
+install(FILES ${CMAKE_SOURCE_DIR}/docs/fairway.1 TYPE MAN RENAME man1/fairway.1)
+install(FILES ${CMAKE_SOURCE_DIR}/src/cli/completion.bash DESTINATION share/bash-completion/completions RENAME fairway)

@@ -1,4 +1,4 @@
-// The two ways in which the command fails. Both carry one line for people, without the name of the program in front.
+// The ways in which the command fails. All carry one line for people, without the name of the program in front.
 #pragma once
 
 #include <stdexcept>
@@ -13,6 +13,11 @@ struct UsageError : std::runtime_error {
 // What was asked for is clear but did not work out: exit code 1.
 struct RunError : std::runtime_error {
   using std::runtime_error::runtime_error;
+};
+
+// The gateway does not answer: exit code 3.
+struct UnreachableError : RunError {
+  using RunError::RunError;
 };
 
 }  // namespace fairway::cli

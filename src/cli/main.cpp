@@ -3,6 +3,7 @@
 
 #include "cli/failure.h"
 #include "cli/keys.h"
+#include "cli/operator_command.h"
 #include "cli/options.h"
 #include "cli/run.h"
 
@@ -12,6 +13,7 @@ int run(int argc, const char* const* argv) {
   using namespace fairway::cli;
   const Command command = parse_command_line(argc, argv);
   if (command.run) return run_command(*command.run);
+  if (command.operate) return run_operator_command(*command.operate);
   if (command.keys_new) {
     std::cout << keys_new_command(command.keys_new->output) << std::flush;
   } else if (command.keys_rotate) {
@@ -30,6 +32,9 @@ int main(int argc, char** argv) {
   } catch (const fairway::cli::UsageError& error) {
     std::cerr << "fairway: " << error.what() << std::endl;
     return 2;
+  } catch (const fairway::cli::UnreachableError& error) {
+    std::cerr << "fairway: " << error.what() << std::endl;
+    return 3;
   } catch (const std::exception& error) {
     std::cerr << "fairway: " << error.what() << std::endl;
     return 1;

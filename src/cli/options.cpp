@@ -8,8 +8,10 @@
 #include <filesystem>
 #include <functional>
 
+#include "cli/completion.h"
 #include "cli/failure.h"
 #include "cli/nginx_quote.h"
+#include "cli/operator_options.h"
 #include "cli/store_option.h"
 
 namespace fairway::cli {
@@ -170,6 +172,10 @@ Command parse_command_line(int argc, const char* const* argv) {
   keys_new->add_option("--output", output, "the file, which must not exist yet [standard output]")->type_name("FILE");
   CLI::App* rotate = keys->add_subcommand("rotate", "Put a new key first; the older ones stay valid.");
   rotate->add_option("--keys", file, "the keys file [~/.local/state/fairway/keys]")->type_name("FILE")->envname("FAIRWAY_KEYS");
+  OperatorOptions operators(app);
+  CLI::App* completion = app.add_subcommand("completion", "Print what makes a shell complete this command.");
+  completion->require_subcommand(1);
+  CLI::App* bash = completion->add_subcommand("bash", "For bash: source <(fairway completion bash)");
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& done) {  // --help, --version
@@ -183,6 +189,8 @@ Command parse_command_line(int argc, const char* const* argv) {
   if (run->parsed()) command.run = read_run(raw);
   if (keys_new->parsed()) command.keys_new = KeysNew{output.empty() ? output : checked_path("--output", output)};
   if (rotate->parsed()) command.keys_rotate = KeysRotate{checked_path("--keys", file.empty() ? default_state() + "/keys" : file)};
+  command.operate = operators.command();
+  if (bash->parsed()) command.text = std::string(bash_completion());
   return command;
 }
 

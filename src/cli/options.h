@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "cli/operator_command.h"
 #include "cli/settings.h"
 
 namespace fairway::cli {
@@ -17,11 +18,12 @@ struct KeysRotate {
   std::string file;
 };
 
-// What is to be done; at most one is set. None: `text` is to be printed (help, version).
+// What is to be done; at most one is set. None: `text` is to be printed (help, version, completion).
 struct Command {
   std::optional<RunSettings> run;
   std::optional<KeysNew> keys_new;
   std::optional<KeysRotate> keys_rotate;
+  std::optional<OperatorCommand> operate;
   std::string text;
 };
 

@@ -194,7 +194,7 @@ ngx_int_t header_filter(ngx_http_request_t* r) noexcept {
       header.hash = 0;
     }
   });
-  if (conf->queue != nullptr && !turn_sees_headers(r)) {
+  if ((conf->queue != nullptr || r->internal != 0) && !turn_sees_headers(r)) {  // internal: the turn may be that of another location
     return NGX_ERROR;
   }
   Visit* visit = find_visit(r);

@@ -20,10 +20,15 @@ std::span<QueueConf*> queues_of(const MainConf& conf) noexcept {
 }  // namespace
 
 Live::Live(MainConf& conf, ngx_cycle_t* cycle) : conf_(conf), cycle_(cycle), generation_(board().generation.load()) {
+  std::vector<std::string_view> names;
   for (RoomConf* room : rooms_of(conf)) {
     rooms_of_file_.push_back(*room);
-    room->row = claim_row(conf.zone, view(room->name));
+    names.push_back(view(room->name));
     by_index_.push_back(room);
+  }
+  const std::vector<RoomRow*> rows = claim_rows(conf.zone, names);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    by_index_[i]->row = rows[i];
   }
   for (const QueueConf* queue : queues_of(conf)) {
     queues_of_file_.push_back(*queue);
@@ -105,6 +110,19 @@ void Live::adjust_queues() {
   }
 }
 
+// Rooms whose rows nobody may take: those of today and the newest ones, some of which are only being made; `name` is the last.
+std::vector<std::string_view> Live::names_in_use(std::string_view name) const {
+  std::vector<std::string_view> names;
+  for (const RoomConf* room : rooms_) {
+    names.push_back(view(room->name));
+  }
+  for (std::size_t i = by_index_.size(); i > 0 && names.size() < Shared::kRooms - 1; --i) {
+    names.push_back(view(by_index_[i - 1]->name));
+  }
+  names.push_back(name);
+  return names;
+}
+
 RoomConf& Live::made(const std::string& name) {
   if (const auto found = made_.find(name); found != made_.end()) {
     return *found->second;
@@ -116,7 +134,7 @@ RoomConf& Live::made(const std::string& name) {
   }
   room->name = text;
   room->index = by_index_.size();
-  room->row = claim_row(conf_.zone, name);
+  room->row = claim_rows(conf_.zone, names_in_use(name)).back();
   if (room->row == nullptr || derive(cycle_->pool, *room) != conf_ok) {
     throw std::bad_alloc();
   }

@@ -51,6 +51,7 @@ class Live {
   void adjust_rooms();
   void adjust_queues();
   RoomConf& made(const std::string& name);
+  std::vector<std::string_view> names_in_use(std::string_view name) const;
 
   MainConf& conf_;
   ngx_cycle_t* cycle_;

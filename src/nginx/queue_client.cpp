@@ -101,7 +101,11 @@ bool QueueClient::join(const Mailbox& mailbox) noexcept {
   sweep();
   const Hold hold(*this);
   queue_.set_limits(conf_.limits, hold.now());
-  const auto worker = queue_.register_worker({ngx_pid, start_time(ngx_pid), mailbox.address()});
+  return enroll(hold);
+}
+
+bool QueueClient::enroll(const Hold& hold) noexcept {
+  const auto worker = queue_.register_worker({ngx_pid, start_time(ngx_pid), mailbox_->address()});
   if (worker) {
     worker_ = *worker;
     generation_ = queue_.generation();
@@ -109,6 +113,20 @@ bool QueueClient::join(const Mailbox& mailbox) noexcept {
     joined_ = true;
   }
   return joined_;
+}
+
+bool QueueClient::enroll_again() noexcept {
+  sweep();
+  const Hold hold(*this);
+  return enroll(hold);
+}
+
+void QueueClient::keep_joined() noexcept {
+  if (joined_ && ngx_exiting != 0 && turns_ == nullptr) {
+    leave();
+  } else if (!joined_ && ngx_exiting == 0) {
+    join(*mailbox_);
+  }
 }
 
 void QueueClient::leave() noexcept {
@@ -133,9 +151,14 @@ void QueueClient::register_again(queue::Nanos now) noexcept {
 }
 
 void QueueClient::acquire(Turn& turn) noexcept {
+  turn.has_status = true;
+  if (!joined_ && !enroll_again()) {
+    turn.arrived = steady_clock_ns();
+    refuse(turn, queue::Status::full, 1);
+    return;
+  }
   turn.arrival.worker = worker_;
   turn.arrival.token = ++tokens_;
-  turn.has_status = true;
   queue::Decision decision;
   {
     const Hold hold(*this);
@@ -234,6 +257,9 @@ void QueueClient::record(std::int64_t first, std::int64_t last) noexcept {
 }
 
 void QueueClient::read_mail() noexcept {
+  if (!joined_) {
+    return;
+  }
   std::array<queue::Mail, kMailBatch> batch;
   std::size_t count = 0;
   do {

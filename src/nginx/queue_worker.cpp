@@ -91,9 +91,9 @@ ngx_int_t QueueWorker::start(ngx_cycle_t* cycle) noexcept {
       }
       instance_->clients_.emplace_back(*queue, *attached);
       if (!instance_->clients_.back().join(instance_->mailbox_)) {
-        ngx_log_error(NGX_LOG_EMERG, cycle->log, 0, "fairway: more than %uD workers on fair_queue \"%V\"", queue::kMaxWorkers,
-                      &queue->name);
-        return NGX_ERROR;
+        ngx_log_error(NGX_LOG_ERR, cycle->log, 0,
+                      "fairway: more than %uD workers on fair_queue \"%V\": this one refuses its requests until others are gone",
+                      queue::kMaxWorkers, &queue->name);
       }
     }
   } catch (...) {
@@ -164,6 +164,7 @@ void QueueWorker::on_sweep(ngx_event_t* event) noexcept {
   }
   for (QueueClient& client : instance_->clients_) {
     client.sweep();
+    client.keep_joined();
     client.read_mail();  // a lost wake costs no more than this
   }
   add_timer(event, kSweep);

@@ -35,8 +35,11 @@ class QueueClient {
  public:
   QueueClient(const QueueConf& conf, queue::FairQueue queue) noexcept : conf_(conf), queue_(queue) {}
 
-  bool join(const Mailbox& mailbox) noexcept;  // false: no row for this worker
+  bool join(const Mailbox& mailbox) noexcept;  // false: no row for this worker; keep_joined() and acquire() try again
   void leave() noexcept;
+  // An exiting worker may live for days, for the sake of a tunnel: with no turn left it gives its row to others, and takes one again
+  // when it needs it.
+  void keep_joined() noexcept;
 
   // Asks for a slot; the turn is running, waiting or refused afterwards.
   void acquire(Turn& turn) noexcept;
@@ -77,6 +80,8 @@ class QueueClient {
     queue::Nanos now_;
   };
 
+  bool enroll(const Hold& hold) noexcept;
+  bool enroll_again() noexcept;
   void register_again(queue::Nanos now) noexcept;
   void deliver(const queue::Mail& mail) noexcept;
   void granted(Turn& turn, queue::Nanos waited) noexcept;

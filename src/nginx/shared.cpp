@@ -2,6 +2,9 @@
 
 #include <openssl/rand.h>
 
+#include <algorithm>
+#include <bitset>
+
 namespace fairway::ngx {
 
 namespace {
@@ -53,6 +56,39 @@ Shared* lay_out(ngx_slab_pool_t* pool, std::size_t memory) noexcept {
   return shared;
 }
 
+using Rows = std::bitset<Shared::kRooms>;
+
+// With the lock held; never one of the rows `taken`, unless it has that very name.
+RoomRow* claim(Shared& shared, std::string_view name, const Rows& taken) noexcept {
+  if (name.size() >= sizeof(RoomRow::name)) {
+    return nullptr;
+  }
+  RoomRow* spare = nullptr;
+  for (std::size_t i = 0; i < Shared::kRooms; ++i) {
+    RoomRow& row = shared.rooms[i];
+    if (row.name == name) {
+      return &row;
+    }
+    if (taken[i]) {
+      continue;
+    }
+    if (row.name[0] == '\0') {
+      if (spare == nullptr || spare->name[0] != '\0') {
+        spare = &row;
+      }
+    } else if (spare == nullptr || (spare->name[0] != '\0' && row.summary.now < spare->summary.now)) {
+      spare = &row;
+    }
+  }
+  if (spare == nullptr) {
+    return nullptr;
+  }
+  *spare->name = '\0';
+  new (spare) RoomRow{};
+  ngx_memcpy(spare->name, name.data(), name.size());
+  return spare;
+}
+
 }  // namespace
 
 std::size_t shared_overhead(std::size_t memory) noexcept {
@@ -89,27 +125,26 @@ ngx_int_t init_zone(ngx_shm_zone_t* zone, void* old_data) noexcept {
 
 RoomRow* claim_row(ngx_shm_zone_t* zone, std::string_view name) noexcept {
   Shared& shared = *shared_of(zone);
-  if (name.size() >= sizeof(RoomRow::name)) {
-    return nullptr;
-  }
   const Lock lock(zone);
-  RoomRow* spare = nullptr;
-  for (RoomRow& row : shared.rooms) {
-    if (row.name == name) {
-      return &row;
-    }
-    if (row.name[0] == '\0') {
-      if (spare == nullptr || spare->name[0] != '\0') {
-        spare = &row;
-      }
-    } else if (spare == nullptr || (spare->name[0] != '\0' && row.summary.now < spare->summary.now)) {
-      spare = &row;
+  return claim(shared, name, {});
+}
+
+std::vector<RoomRow*> claim_rows(ngx_shm_zone_t* zone, std::span<const std::string_view> names) {
+  Shared& shared = *shared_of(zone);
+  std::vector<RoomRow*> rows;
+  rows.reserve(names.size());
+  Rows taken;
+  const Lock lock(zone);
+  for (std::size_t i = 0; i < Shared::kRooms; ++i) {
+    taken[i] = shared.rooms[i].name[0] != '\0' && std::ranges::find(names, std::string_view(shared.rooms[i].name)) != names.end();
+  }
+  for (const std::string_view name : names) {
+    rows.push_back(claim(shared, name, taken));
+    if (rows.back() != nullptr) {
+      taken.set(static_cast<std::size_t>(rows.back() - shared.rooms));
     }
   }
-  *spare->name = '\0';
-  new (spare) RoomRow{};
-  ngx_memcpy(spare->name, name.data(), name.size());
-  return spare;
+  return rows;
 }
 
 }  // namespace fairway::ngx

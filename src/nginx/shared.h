@@ -6,6 +6,7 @@
 #include <atomic>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/ended_list.h"
 #include "core/last_ranks.h"
@@ -129,5 +130,7 @@ class Lock {
 
 // The row of a room by name; a free one (or the one longest unused) when there is none. Takes the lock.
 RoomRow* claim_row(ngx_shm_zone_t* zone, std::string_view name) noexcept;
+// Those of all rooms in use, so that none of them takes another's. nullptr for one that is left over when there are more than kRooms.
+std::vector<RoomRow*> claim_rows(ngx_shm_zone_t* zone, std::span<const std::string_view> names);
 
 }  // namespace fairway::ngx

@@ -104,6 +104,7 @@ class Body {
     result_ = ngx_http_read_client_request_body(r_, on_body);
     turn_.body_sync = false;
     if (result_ >= NGX_HTTP_SPECIAL_RESPONSE) {
+      r_->read_event_handler = ngx_http_block_reading;  // nginx leaves its reader there, which would end the request once more
       return true;
     }
     result_ = NGX_OK;
@@ -204,10 +205,11 @@ ngx_int_t content_handler(ngx_http_request_t* r) noexcept {
   if (turn.phase != Turn::Phase::running) {
     return rc;
   }
-  if (upstream == nullptr) {
-    if (rc != NGX_DONE && rc != NGX_AGAIN) {  // a file, an error: no upstream took part
-      end_soon(turn, {std::nullopt, true, false});
-    }
+  const bool over = rc != NGX_DONE && rc != NGX_AGAIN;
+  if (over && (upstream == nullptr || (upstream->cleanup == nullptr && upstream->state == nullptr))) {
+    end_soon(turn, {std::nullopt, true, false});  // a file, an error: no upstream took part
+  } else if (upstream == nullptr) {
+    return rc;
   } else if (upstream->finalize_request != on_upstream_end) {
     turn.upstream = upstream;
     turn.finalize = upstream->finalize_request;
@@ -290,6 +292,17 @@ bool is_stream(const ngx_http_request_t* r) noexcept {
   return r->headers_out.status == NGX_HTTP_SWITCHING_PROTOCOLS || view(r->headers_out.content_type).starts_with(kEventStream);
 }
 
+// Without a call of the application. One that renews the cache in the background, by a subrequest of this request, keeps the slot until
+// the request is gone, which waits for it.
+bool is_answered_from_cache(const ngx_http_request_t* r) noexcept {
+#if (NGX_HTTP_CACHE)
+  return r->cached != 0 && (r->cache == nullptr || r->cache->background == 0);
+#else
+  (void)r;
+  return false;
+#endif
+}
+
 }  // namespace
 
 Turn* find_turn(ngx_http_request_t* r) noexcept {
@@ -329,7 +342,7 @@ bool turn_sees_headers(ngx_http_request_t* r) noexcept {
   if (turn == nullptr) {
     return true;
   }
-  if (turn->phase == Turn::Phase::running && (r->cached || is_stream(r))) {
+  if (turn->phase == Turn::Phase::running && (is_answered_from_cache(r) || is_stream(r))) {
     end_soon(*turn, upstream_outcome(*turn));
   }
   if (turn->phase != Turn::Phase::refused) {
@@ -372,9 +385,14 @@ ngx_int_t precontent_handler(ngx_http_request_t* r) noexcept {
   if (turn->phase == Turn::Phase::refused && r->err_status != 0) {
     return NGX_DECLINED;  // the site's page that says so
   }
+  if (turn->phase == Turn::Phase::reading && !turn->task.done()) {  // the body went wrong, and this is the site's page that says so
+    turn->task = Task{};
+    turn->phase = Turn::Phase::idle;
+    r->read_event_handler = ngx_http_block_reading;  // as above in Body
+  }
   if (turn->task.exists() && turn->phase != Turn::Phase::idle) {  // back after a wait
     if (!turn->task.done()) {
-      return turn->phase == Turn::Phase::reading ? NGX_DONE : NGX_AGAIN;
+      return NGX_AGAIN;
     }
     const ngx_int_t rc = turn->task.result();
     turn->task = Task{};

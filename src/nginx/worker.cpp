@@ -102,15 +102,22 @@ std::uint64_t Worker::random64() noexcept {
 
 room::Summary Worker::locked_call(const RoomConf& room, std::span<const room::Operation> operations,
                                   std::span<room::Answer> answers) noexcept {
-  RoomRow& row = this->row(room);
   const Lock lock(zone_);
-  const room::Summary summary =
-      shared().store->call(view(room.name), wall_clock_us(), room.settings, row.memory(), operations, answers, ngx_pid);
+  const room::Memory memory = has_row(room) ? row(room).memory() : room::Memory{};
+  const room::Summary summary = shared().store->call(view(room.name), wall_clock_us(), room.settings, memory, operations, answers, ngx_pid);
   note(room, summary);
   return summary;
 }
 
+// An old worker's rooms may have lost their rows to rooms of newer configurations.
+bool Worker::has_row(const RoomConf& room) noexcept {
+  return std::string_view(row(room).name) == view(room.name);
+}
+
 void Worker::note(const RoomConf& room, const room::Summary& summary) noexcept {
+  if (!has_row(room)) {
+    return;
+  }
   RoomRow& row = this->row(room);
   row.summary = summary;
   row.remember({summary.epoch, summary.version, summary.last_number, summary.inside, summary.waiting, false});

@@ -29,6 +29,7 @@ class Worker {
   Shared& shared() noexcept { return *shared_of(zone_); }
   ngx_shm_zone_t* zone() noexcept { return zone_; }
   RoomRow& row(const RoomConf& room) noexcept { return *room.row; }
+  bool has_row(const RoomConf& room) noexcept;
   Live& live() noexcept { return live_; }
   MainConf& conf() noexcept { return conf_; }
   const KeyRing& keys() const noexcept { return *keys_; }

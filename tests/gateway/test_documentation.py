@@ -8,7 +8,7 @@ import pytest
 from harness.nginx import check
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["README.md", "docs/api.md", "docs/deploying.md", "docs/directives.md", "docs/fair-queue.md"]
+PAGES = ["README.md", "docs/api.md", "docs/deploying.md", "docs/directives.md", "docs/fair-queue.md", "docs/operating.md"]
 LOCATION = re.compile(r"\s*location\b")
 UPSTREAM = "upstream app { server 127.0.0.1:1; }"
 

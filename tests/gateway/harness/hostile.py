@@ -31,14 +31,15 @@ class Room:
         return iter((self.gateway, self.inside, self.waiter))
 
 
-# What nginx itself says about a client above level info.
-NGINX_SAYS = re.compile(r"\[error\] .* client (sent invalid chunked body|intended to send too large (body|chunked body): \d+ bytes), client: ")
+# What may be written about a client: by nginx above level info, and by Fairway once.
+MAY_BE_SAID = re.compile(r"\[error\] .* client (sent invalid chunked body|intended to send too large (body|chunked body): \d+ bytes), client: "
+                         r"|\[warn\] .* fairway: (waiting_room \"\w+\" held a POST from another site or from a program|nearly all requests come from one address)")
 
 
 def snapshot(running):
     metrics = running.metrics()
     places = {(name, room): metrics.get(f"fairway_room_{name}", room=room) for name in ("inside", "waiting", "admitted_total") for room in ("sale", "other")}
-    return places, running.workers(), [line for line in running.log.splitlines() if not NGINX_SAYS.search(line)]
+    return places, running.workers(), [line for line in running.log.splitlines() if not MAY_BE_SAID.search(line)]
 
 
 @contextmanager

@@ -1,0 +1,105 @@
+#include "cli/operator_command.h"
+
+#include <unistd.h>
+
+#include <iostream>
+
+#include "cli/failure.h"
+#include "cli/table.h"
+#include "cli/watch.h"
+
+namespace fairway::cli {
+namespace {
+
+void print(const OperatorCommand& command, const ApiAnswer& answer, const std::string& text) {
+  std::cout << (command.json ? answer.text : text);
+  if (command.json && !answer.text.ends_with('\n')) std::cout << '\n';
+  std::cout << std::flush;
+}
+
+std::string line_about(const Json& room) {
+  const auto count = [&room](const char* key) { return std::to_string(room.at(key).get<std::uint64_t>()); };
+  return room.at("name").get<std::string>() + ": " + room.at("mode").get<std::string>() + "; " + count("inside") + " inside, " +
+         count("waiting") + " waiting\n";
+}
+
+// On a terminal people are asked first, and told how many it hits; a script has made up its mind.
+bool agreed(const OperatorCommand& command, ApiClient& api) {
+  if (command.yes || isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) return true;
+  const ApiAnswer room = api.get("rooms/" + command.name);
+  std::cerr << eviction_question(command.eviction, room.json) << "? [y/N] " << std::flush;
+  std::string said;
+  std::getline(std::cin, said);
+  return said == "y" || said == "Y" || said == "yes";
+}
+
+int evict(const OperatorCommand& command, ApiClient& api) {
+  if (!agreed(command, api)) throw RunError("nothing was done");
+  const ApiAnswer answer = api.post("rooms/" + command.name + "/evict", command.eviction);
+  const auto ended = answer.json.at("ended").get<std::uint64_t>();
+  print(command, answer, command.name + ": " + std::to_string(ended) + " ended\n");
+  return 0;
+}
+
+void show(const OperatorCommand& command, ApiClient& api) {
+  const std::string room = "rooms/" + command.name;
+  const std::string queue = "queues/" + command.name;
+  ApiAnswer answer;
+  switch (command.verb) {
+    case Verb::room_list:
+      answer = api.get("rooms");
+      return print(command, answer, room_table(answer.json));
+    case Verb::room_show:
+      answer = api.get(room);
+      return print(command, answer, room_text(answer.json));
+    case Verb::room_set:
+      answer = api.put(room, command.change);
+      return print(command, answer, room_text(answer.json));
+    case Verb::room_mode:
+      answer = api.post(room + "/mode", {{"mode", command.mode}});
+      return print(command, answer, line_about(answer.json));
+    case Verb::queue_list:
+      answer = api.get("queues");
+      return print(command, answer, queue_table(answer.json));
+    case Verb::queue_show:
+      answer = api.get(queue);
+      return print(command, answer, queue_text(answer.json));
+    default:
+      answer = api.get(queue + "/flows?top=" + std::to_string(command.top));
+      return print(command, answer, flows_text(answer.json));
+  }
+}
+
+int run(const OperatorCommand& command) {
+  if (command.verb == Verb::room_watch || command.verb == Verb::queue_watch) return watch(command);
+  ApiClient api(command.api);
+  if (command.verb == Verb::room_evict) return evict(command, api);
+  show(command, api);
+  return std::cout ? 0 : 1;
+}
+
+}  // namespace
+
+int run_operator_command(const OperatorCommand& command) {
+  try {
+    return run(command);
+  } catch (const Json::exception&) {  // JSON, but not of this form
+    throw RunError("what answers at " + command.api.url + " is not a gateway's API of this version");
+  }
+}
+
+std::string eviction_question(const Json& eviction, const Json& room) {
+  const auto count = [&room](const char* key) { return room.at(key).get<std::uint64_t>(); };
+  const auto sessions = [](std::uint64_t n) { return std::to_string(n) + (n == 1 ? " session" : " sessions"); };
+  const std::string inside = sessions(count("inside")) + " inside";
+  const std::string waiting = std::to_string(count("waiting")) + " waiting";
+  const std::string name = room.at("name").get<std::string>();
+  const bool line = eviction.contains("line");
+  if (eviction.contains("sid")) return name + ": end this one session" + (line ? " or its place in line" : "");
+  if (eviction.contains("network"))
+    return name + ": end all of " + printable(eviction.at("network").get<std::string>()) + " among " + inside +
+           (line ? " and " + waiting : "");
+  return name + ": end " + inside + (line ? " and " + waiting : "");
+}
+
+}  // namespace fairway::cli

@@ -1,0 +1,96 @@
+"""Metrics, alerting rules and dashboard, as Prometheus's own tool sees them."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from harness.http1 import request
+from harness.metrics import Samples
+from harness.visitor import Visitor
+
+ROOT = Path(__file__).resolve().parents[2]
+ALERTS = ROOT / "docs/alerts.yml"
+DASHBOARD = json.loads((ROOT / "docs/grafana-dashboard.json").read_text())
+SITE = """
+    waiting_room sale { capacity 1; }
+    fair_queue app { concurrency 2; }
+    server { listen @LISTEN@; location / { waiting_room sale; fair_queue app; proxy_pass http://@ORIGIN@; } }
+    server { listen @LISTEN2@; location = /metrics { fairway_metrics; } }
+"""
+# Named in the dashboard and the rules before every gateway has them.
+LATER = {"fairway_room_wait_seconds_bucket", "fairway_store_call_seconds_bucket", "fairway_store_breaker_open"}
+
+
+def promtool(*arguments, told="", folder=None):
+    done = subprocess.run(["promtool", *map(str, arguments)], input=told, cwd=folder, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout + done.stderr
+
+
+@pytest.fixture
+def metrics(gateway, origin):
+    running = gateway(SITE, origin=origin)
+    for _ in range(3):
+        Visitor(running.address).page("/")
+    answer = request(running.address_of(2), "GET", "/metrics")
+    assert answer.status == 200
+    return answer.text
+
+
+def panels():
+    return [panel for panel in DASHBOARD["panels"] if panel["type"] != "row"]
+
+
+def queries():
+    """Every query of the dashboard with something in place of Grafana's variables."""
+    found = [(panel["title"], target["expr"]) for panel in panels() for target in panel["targets"]]
+    return [(title, re.sub(r"\$__rate_interval", "1m", re.sub(r"\$(instance|room|queue)\b", ".*", text))) for title, text in found]
+
+
+def names(text):
+    return set(re.findall(r"\bfairway_\w+", text))
+
+
+def test_a_gateways_metrics_are_as_prometheus_wants_them(metrics):
+    assert Samples(metrics).get("fairway_room_waiting", room="sale") == 2
+    assert promtool("check", "metrics", told=metrics) == ""
+
+
+def test_the_rules_are_rules(metrics):
+    assert "11 rules found" in promtool("check", "rules", ALERTS)
+    exposed = names(metrics)
+    assert names(re.sub("job=\"fairway\"|fairway_metrics", "", ALERTS.read_text())) - LATER <= exposed
+
+
+def test_alerts_come_when_they_should(tmp_path):
+    shutil.copy(ALERTS, tmp_path / "alerts.yml")
+    shutil.copy(Path(__file__).parent / "alerts_test.yml", tmp_path)
+    assert "SUCCESS" in promtool("test", "rules", "alerts_test.yml", folder=tmp_path)
+    every = set(re.findall(r"- alert: (\w+)", ALERTS.read_text()))
+    assert len(every) == 11 and every == set(re.findall(r"alertname: (\w+)", (tmp_path / "alerts_test.yml").read_text()))
+
+
+def test_the_dashboard_asks_for_what_there_is(metrics, tmp_path):
+    rules = [{"record": f"panel:{number}", "expr": text} for number, (_, text) in enumerate(queries())]
+    (tmp_path / "queries.yml").write_text(json.dumps({"groups": [{"name": "dashboard", "rules": rules}]}))  # JSON is YAML
+    assert len(rules) > 20 and f"{len(rules)} rules found" in promtool("check", "rules", tmp_path / "queries.yml")
+    asked = set().union(*(names(text) for _, text in queries())) | set().union(*(names(str(each.get("query"))) for each in DASHBOARD["templating"]["list"]))
+    assert asked - LATER <= names(metrics)
+    assert LATER & asked == LATER, "the list of what comes later is behind"
+
+
+def test_the_dashboard_is_whole():
+    ids = [panel["id"] for panel in DASHBOARD["panels"]]
+    assert len(set(ids)) == len(ids) and all(panel["datasource"]["uid"] == "${datasource}" for panel in panels())
+    taken = set()
+    for panel in DASHBOARD["panels"]:
+        at = panel["gridPos"]
+        cells = {(x, y) for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])}
+        assert not cells & taken and at["x"] + at["w"] <= 24, panel["title"]
+        taken |= cells
+    variables = {each["name"] for each in DASHBOARD["templating"]["list"]} | {"__rate_interval", "__all"}
+    assert set(re.findall(r"\$\{?(\w+)", json.dumps(DASHBOARD))) == variables

@@ -3,7 +3,7 @@ BUILD := build
 PREFIX ?= /usr
 
 .DEFAULT_GOAL := help
-.PHONY: help build run crowd test lint bench install clean
+.PHONY: help build run crowd test nightly lint bench install clean
 
 help:
 	@echo 'make run       build, then a gateway on http://localhost:8080 in front of a small demo shop'
@@ -11,6 +11,7 @@ help:
 	@echo 'make crowd     send a bounded crowd of simulated visitors to that gateway'
 	@echo 'make build     build/ngx_http_fairway_module.so and build/fairway'
 	@echo 'make test      every test; scripts/test SUITE... runs some of them'
+	@echo 'make nightly   the same with the long forms of the random ones: takes hours'
 	@echo 'make lint      format, static analysis and the rules of the house'
 	@echo 'make bench     the figures: speed side by side with the usual ways'
 	@echo 'make install   module, its snippet and the command into nginx'"'"'s folders (PREFIX, DESTDIR)'
@@ -31,6 +32,9 @@ crowd: build
 
 test:
 	scripts/test
+
+nightly:
+	FAIRWAY_DIFF_OPERATIONS=1000000 FAIRWAY_FLOOD=1000000 FUZZ_SECONDS=600 scripts/test
 
 lint:
 	scripts/lint

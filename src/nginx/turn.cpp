@@ -23,58 +23,6 @@ void acquire(Turn& turn) noexcept {
   }
 }
 
-void release(Turn& turn, const queue::Outcome& outcome) noexcept {
-  if (turn.dry_run) {
-    end_rehearsal(turn, outcome);
-  } else {
-    turn.client->release(turn, outcome);
-  }
-}
-
-void give_back(Turn& turn) noexcept {
-  delete_timer(&turn.event);
-  unpost(&turn.event);
-  if (turn.phase == Turn::Phase::running) {
-    release(turn, upstream_outcome(turn));
-  } else if (turn.phase == Turn::Phase::ending) {
-    release(turn, turn.outcome);
-  }
-  leave_rehearsal(turn);
-}
-
-// The end of the request, whatever ended it: a waiting one leaves the queue, a running one gives its slot back.
-void turn_cleanup(void* data) noexcept {
-  auto& turn = *static_cast<Turn*>(data);
-  give_back(turn);
-  if (turn.phase == Turn::Phase::waiting) {
-    turn.client->cancel(turn);
-  }
-  turn.task = Task{};
-  if (turn.r != nullptr) {  // nginx forgets the chain before it writes the log
-    ngx_http_set_ctx(turn.r, &turn, ngx_http_fairway_filter_module);
-  }
-}
-
-// Turns of this worker that no request has. A turn does not lie in its request's pool, which it would make spill into one more block,
-// but as long as that pool: the log reads it after the cleanup chain ran. There are never more than there were requests at once.
-Turn* unused_turns = nullptr;
-
-void pool_cleanup(void* data) noexcept {
-  auto* turn = static_cast<Turn*>(data);
-  turn->next = unused_turns;
-  unused_turns = turn;
-}
-
-Turn* new_turn() noexcept {
-  if (unused_turns == nullptr) {
-    return new (std::nothrow) Turn;
-  }
-  Turn* turn = unused_turns;
-  unused_turns = turn->next;
-  *turn = Turn{};
-  return turn;
-}
-
 // Goes on with a request that was suspended. Nothing of the turn may be touched afterwards: the phases may end the request.
 void advance(Turn& turn) noexcept {
   ngx_http_request_t* r = turn.r;
@@ -166,7 +114,7 @@ void on_turn_event(ngx_event_t* event) noexcept {
   ngx_http_request_t* r = turn.r;
   ngx_connection_t* c = r->connection;
   if (turn.phase == Turn::Phase::ending) {
-    release(turn, turn.outcome);
+    release_slot(turn, turn.outcome);
     return;
   }
   if (turn.phase == Turn::Phase::waiting) {
@@ -304,38 +252,6 @@ bool is_answered_from_cache(const ngx_http_request_t* r) noexcept {
 }
 
 }  // namespace
-
-Turn* find_turn(ngx_http_request_t* r) noexcept {
-  r = r->main;
-  if (void* turn = ngx_http_get_module_ctx(r, ngx_http_fairway_filter_module)) {
-    return static_cast<Turn*>(turn);
-  }
-  for (ngx_http_cleanup_t* cleanup = r->cleanup; cleanup != nullptr; cleanup = cleanup->next) {
-    if (cleanup->handler == turn_cleanup) {
-      ngx_http_set_ctx(r, cleanup->data, ngx_http_fairway_filter_module);
-      return static_cast<Turn*>(cleanup->data);
-    }
-  }
-  return nullptr;
-}
-
-Turn* get_turn(ngx_http_request_t* r) noexcept {
-  if (Turn* turn = find_turn(r)) {
-    return turn;
-  }
-  ngx_http_cleanup_t* cleanup = ngx_http_cleanup_add(r->main, 0);
-  ngx_pool_cleanup_t* last = ngx_pool_cleanup_add(r->main->pool, 0);
-  Turn* turn = cleanup == nullptr || last == nullptr ? nullptr : new_turn();
-  if (turn == nullptr) {
-    return nullptr;
-  }
-  cleanup->data = turn;
-  cleanup->handler = turn_cleanup;
-  last->data = turn;
-  last->handler = pool_cleanup;
-  ngx_http_set_ctx(r->main, turn, ngx_http_fairway_filter_module);
-  return turn;
-}
 
 bool turn_sees_headers(ngx_http_request_t* r) noexcept {
   Turn* turn = find_turn(r);

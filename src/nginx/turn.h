@@ -62,6 +62,11 @@ struct Turn {
 Turn* get_turn(ngx_http_request_t* r) noexcept;
 Turn* find_turn(ngx_http_request_t* r) noexcept;
 
+// Gives back the slot of a running turn, whose upstream part ended like this.
+void release_slot(Turn& turn, const queue::Outcome& outcome) noexcept;
+// Ends whatever the turn has of a slot; one that waits goes on waiting.
+void give_back(Turn& turn) noexcept;
+
 // PRECONTENT: takes a slot before the upstream is contacted.
 ngx_int_t precontent_handler(ngx_http_request_t* r) noexcept;
 

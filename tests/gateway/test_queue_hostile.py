@@ -9,7 +9,7 @@ from harness.http1 import Connection, request
 from harness.http2 import Http2
 from harness.limits import scaled, wait_until
 from harness.origin import Answer
-from harness.queued import LOG, Pending, lines, patient
+from harness.queued import LOG, Pending, patient
 
 QUEUE = LOG + """
     proxy_http_version 1.1;

@@ -26,6 +26,20 @@ char* refuse_unknown(ngx_conf_t* cf, const BlockKind& kind, ngx_str_t& name) noe
   return conf_error;
 }
 
+// As they stand in the file; the first one alone when memory is short.
+ngx_str_t all_of(ngx_pool_t* pool, Values values) noexcept {
+  ngx_str_t all = values[0];
+  for (const ngx_str_t& value : values.subspan(1)) {
+    const ngx_str_t with_blank = concat(pool, view(all), " ");
+    const ngx_str_t longer = with_blank.data == nullptr ? with_blank : concat(pool, view(with_blank), view(value));
+    if (longer.data == nullptr) {
+      return values[0];
+    }
+    all = longer;
+  }
+  return all;
+}
+
 // One directive of the block; nginx has put name and values into cf->args.
 char* on_directive(ngx_conf_t* cf, ngx_command_t*, void* data) noexcept {
   auto& block = *static_cast<Block*>(data);
@@ -55,8 +69,8 @@ char* on_directive(ngx_conf_t* cf, ngx_command_t*, void* data) noexcept {
   }
   const Result result = directive.set(cf, block.conf, values);
   if (result == Result::refused) {
-    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" must be %s, not \"%V%s\"", &name, directive.allowed, &values[0],
-                       values.size() > 1 ? " …" : "");
+    const ngx_str_t given = all_of(cf->pool, values);
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"%V\" must be %s, not \"%V\"", &name, directive.allowed, &given);
   }
   return result == Result::ok ? conf_ok : conf_error;
 }

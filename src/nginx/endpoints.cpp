@@ -83,7 +83,8 @@ ngx_int_t leave(ngx_http_request_t* r, Visit& visit, const RoomConf& room, Worke
     return wrong_method(r, visit, "POST");
   }
   Gate gate(r, visit, room, worker);
-  if (!is_same_origin(r, visit) || !gate.shows_token()) {
+  const bool by_page = is_same_origin(r, visit) && visit.seen.fetch_site != "none";  // none: no page sent it
+  if (!by_page || !gate.shows_token()) {
     return finish(r, send_empty(r, visit, NGX_HTTP_NO_CONTENT));
   }
   return pursue(r, visit, worker, gate, gate.leave(), answer_leave);

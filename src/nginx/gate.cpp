@@ -45,7 +45,7 @@ Verdict Gate::decide() noexcept {
     return enter_open();
   }
   if (is_prefetch(visit_)) {
-    return settle(Verdict::Action::refuse_prefetch, Outcome::waiting);
+    return settle(Verdict::Action::refuse_prefetch, Outcome::none);  // has no place, and asked for none
   }
   if (shown_.pass) {
     return heartbeat();

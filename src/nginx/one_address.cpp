@@ -26,8 +26,10 @@ std::uint64_t hash_of(const ngx_str_t& text) noexcept {
 void watch_address(ngx_http_request_t* r, QueueClient& client) noexcept {
   const ngx_str_t& address = r->connection->addr_text;
   if (client.shared().one_address.warn(hash_of(address), static_cast<std::int64_t>(ngx_current_msec / 1'000) + 1)) {
-    ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
-                  "fairway: nearly all requests to fair_queue \"%V\" come from one address, %V: is \"set_real_ip_from\" missing?",
+    // not to the connection's log, to whose lines nginx adds the request
+    ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
+                  "fairway: nearly all requests to fair_queue \"%V\" come from one address, %V: is \"set_real_ip_from\" missing, or does "
+                  "one client send nearly everything?",
                   &client.conf().name, &address);
   }
 }

@@ -12,7 +12,7 @@ ngx_uint_t client_status(const Reply& reply) noexcept {
   return reply.kind == page::Kind::unavailable ? NGX_HTTP_SERVICE_UNAVAILABLE : NGX_HTTP_TOO_MANY_REQUESTS;
 }
 
-// Notices what makes a room useless or harmful, for the warnings.
+// Notices what makes a room useless or harmful, for the warnings. To the cycle's log: nginx adds the request to lines of a connection's.
 void look_out(ngx_http_request_t* r, const Visit& visit, const RoomConf& room, Worker& worker, const Verdict& verdict) noexcept {
   if (visit.outcome == Outcome::pass || visit.outcome == Outcome::bypassed) {
     return;
@@ -20,11 +20,13 @@ void look_out(ngx_http_request_t* r, const Visit& visit, const RoomConf& room, W
   const ngx_str_t& address = r->connection->addr_text;
   const std::uint64_t hash = siphash(worker.shared().hash_key, address.data, address.len);
   if (worker.shared().one_address.warn(hash, static_cast<std::int64_t>(ngx_current_msec / 1'000) + 1)) {
-    ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
-                  "fairway: nearly all requests come from one address, %V: is \"set_real_ip_from\" missing?", &address);
+    ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
+                  "fairway: nearly all requests come from one address, %V: is \"set_real_ip_from\" missing, or does one client send nearly "
+                  "everything?",
+                  &address);
   }
   if (visit.named && worker.see(room, visit.session.sid, network_of(r->connection->sockaddr))) {
-    ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
+    ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
                   "fairway: a session of waiting_room \"%V\" was seen from more than 8 networks: its cookies may have been passed on",
                   &room.name);
   }
@@ -32,7 +34,7 @@ void look_out(ngx_http_request_t* r, const Visit& visit, const RoomConf& room, W
   if (verdict.action != Verdict::Action::through && r->method == NGX_HTTP_POST && (by_program || is_cross_site_write(r, visit))) {
     const std::int64_t before = room.row->held_post.exchange(ngx_time(), std::memory_order_relaxed);
     if (ngx_time() - before >= OneAddress::kQuiet) {
-      ngx_log_error(NGX_LOG_WARN, r->connection->log, 0,
+      ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
                     "fairway: waiting_room \"%V\" held a POST from another site or from a program: such paths belong under \"waiting_room "
                     "off\"",
                     &room.name);

@@ -28,7 +28,7 @@ void change(ApiCall& call, const std::function<std::vector<std::string>(operate:
     }
   }
   live.follow();
-  save_settings(call.worker.conf(), call.worker.shared(), call.r->connection->log);
+  save_settings(call.worker.conf(), call.worker.shared(), ngx_cycle->log);  // the log of a connection shows the request
 }
 
 }  // namespace fairway::ngx

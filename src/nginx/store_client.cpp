@@ -249,9 +249,7 @@ void StoreClient::take_notes() {
 }
 
 void StoreClient::note(const valkey::Report& report) {
-  const RoomConf& conf = room(report.room);
-  Shared& shared = worker_.shared();
-  shared.store_stats.count(report);
+  worker_.shared().store_stats.count(report);
   if (report.outcome == valkey::Outcome::failed) {
     const std::string_view name = valkey::to_string(report.failure);
     const std::string words =
@@ -260,6 +258,7 @@ void StoreClient::note(const valkey::Report& report) {
     return;
   }
   worker_.log_store_back();
+  const RoomConf& conf = room(report.room);
   if (report.outcome == valkey::Outcome::no_memory) {
     worker_.log_full(conf);
     return;

@@ -65,6 +65,16 @@ std::vector<StoreAddress> look_up(ngx_conf_t* cf, const valkey::Endpoint& endpoi
   return found;
 }
 
+// A file that the configuration names, its path ended by a NUL as system calls want it. data: nullptr when there is no memory.
+ngx_str_t file_name(ngx_conf_t* cf, const std::string& text) {
+  ngx_str_t name = copy(cf->pool, {text.c_str(), text.size() + 1});
+  if (name.data == nullptr) {
+    return name;
+  }
+  --name.len;
+  return ngx_conf_full_name(cf->cycle, &name, 1) == NGX_OK ? name : ngx_str_t{};
+}
+
 // The first line of password=@FILE, or a reason.
 const char* read_password(const char* name, std::string& password) {
   const int file = ::open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -86,8 +96,8 @@ bool load_password(ngx_conf_t* cf, valkey::Config& config) {
   if (config.password_file.empty()) {
     return true;
   }
-  ngx_str_t name = copy(cf->pool, config.password_file);
-  if (name.data == nullptr || ngx_conf_full_name(cf->cycle, &name, 1) != NGX_OK) {
+  const ngx_str_t name = file_name(cf, config.password_file);
+  if (name.data == nullptr) {
     return false;
   }
   const char* wrong = read_password(reinterpret_cast<const char*>(name.data), config.password);
@@ -97,13 +107,33 @@ bool load_password(ngx_conf_t* cf, valkey::Config& config) {
   return wrong == nullptr;
 }
 
-bool trust(ngx_conf_t* cf, const valkey::Config& config, ngx_ssl_t& ssl) {
-  ngx_str_t file = copy(cf->pool, config.ca);
-  // sets the callback that lets the handshake go on: whether the certificate is good is looked at afterwards
-  if (file.data == nullptr || ngx_ssl_trusted_certificate(cf, &ssl, &file, 9) != NGX_OK) {
+// The file of ca=. Not by nginx's own function, whose message names neither the directive nor its place.
+bool load_trusted(ngx_conf_t* cf, const std::string& ca, ngx_ssl_t& ssl) {
+  const ngx_str_t name = file_name(cf, ca);
+  if (name.data == nullptr) {
     return false;
   }
-  if (config.ca.empty() && SSL_CTX_set_default_verify_paths(ssl.ctx) != 1) {
+  const char* path = reinterpret_cast<const char*>(name.data);
+  const int error = ::access(path, R_OK) == 0 ? 0 : errno;
+  const bool loaded = error == 0 && SSL_CTX_load_verify_locations(ssl.ctx, path, nullptr) == 1;
+  ERR_clear_error();  // something may be left there even when it went well
+  if (!loaded) {
+    ngx_conf_log_error(NGX_LOG_EMERG, cf, error, "the file of \"ca=%V\" of \"fairway_store\" must hold trusted certificates in PEM form",
+                       &name);
+  }
+  return loaded;
+}
+
+bool trust(ngx_conf_t* cf, const valkey::Config& config, ngx_ssl_t& ssl) {
+  ngx_str_t none{};
+  // sets the callback that lets the handshake go on: whether the certificate is good is looked at afterwards
+  if (ngx_ssl_trusted_certificate(cf, &ssl, &none, 9) != NGX_OK) {
+    return false;
+  }
+  if (!config.ca.empty()) {
+    return load_trusted(cf, config.ca, ssl);
+  }
+  if (SSL_CTX_set_default_verify_paths(ssl.ctx) != 1) {
     ngx_conf_log_error(NGX_LOG_EMERG, cf, 0, "\"fairway_store\": the system's trusted certificates cannot be loaded; name a file by ca=");
     return false;
   }

@@ -58,7 +58,8 @@ void about_queues(Worker& worker, std::vector<Warning>& all) {
     const QueueClient* client = QueueWorker::client(*queue);
     if (client != nullptr && lately(client->shared().one_address.warned.load(std::memory_order_relaxed), now)) {
       all.push_back(
-          {"one_address", "Nearly all requests to fair queue " + name + " come from one address: is \"set_real_ip_from\" missing?"});
+          {"one_address", "Nearly all requests to fair queue " + name +
+                              " come from one address: is \"set_real_ip_from\" missing, or does one client send nearly everything?"});
     }
     if (!queue->attached) {
       all.push_back({"queue_unused", "Fair queue " + name + " is used by no location."});
@@ -77,7 +78,9 @@ std::vector<Warning> warnings_of(Worker& worker) {
   about_rooms(worker, all);
   about_queues(worker, all);
   if (lately(worker.shared().one_address.warned.load(std::memory_order_relaxed), static_cast<std::int64_t>(ngx_current_msec / 1'000) + 1)) {
-    all.push_back({"one_address", "Nearly all requests come from one address: is \"set_real_ip_from\" missing?"});
+    all.push_back(
+        {"one_address",
+         "Nearly all requests come from one address: is \"set_real_ip_from\" missing, or does one client send nearly everything?"});
   }
   return all;
 }

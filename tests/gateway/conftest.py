@@ -1,4 +1,4 @@
-"""Fixtures of the gateway tests. A test that leaves an alert in the log, a sanitizer's report or a process behind has failed."""
+"""Fixtures of the gateway tests. A test that leaves an alert or bytes of a client in the log, a sanitizer's report or a process behind has failed."""
 
 import pytest
 

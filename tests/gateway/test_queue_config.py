@@ -89,7 +89,7 @@ BAD = ONCE_MORE + [
     ("concurrency 2; max_debt much;", '"max_debt" must be a time of at most 365d, such as 5s'),
     ("concurrency 2; debt_ttl 0;", '"debt_ttl" must be a time above 0 and at most 365d'),
     ("concurrency 2; outer_prefix 24;", '"outer_prefix" has 1 values, it must be two lengths of a prefix'),
-    ("concurrency 2; outer_prefix 33 56;", '"outer_prefix" must be two lengths of a prefix, 0 to 32 for IPv4 and 0 to 128 for IPv6'),
+    ("concurrency 2; outer_prefix 33 64;", 'must be two lengths of a prefix, 0 to 32 for IPv4 and 0 to 128 for IPv6, such as 24 56, not "33 64"'),
     ("concurrency 2; outer_prefix 24 129;", '"outer_prefix" must be two lengths of a prefix'),
     ("concurrency 2; inner_cookies;", '"inner_cookies" has 0 values, it must be 1 to 16 names of cookies, or off'),
     ("concurrency 2; inner_cookies 'a b';", '"inner_cookies" must be 1 to 16 names of cookies, or off'),

@@ -8,7 +8,7 @@ from harness.limits import wait_until
 QUEUE = """
     fair_queue app { concurrency 2; }
     server { listen @LISTEN@; location / { fair_queue app; proxy_pass http://@ORIGIN@; } }"""
-WORDS = r'\[warn\].* nearly all requests to fair_queue "app" come from one address, ([^:]*): is "set_real_ip_from" missing\?'
+WORDS = r'\[warn\].* nearly all requests to fair_queue "app" come from one address, ([^:]*): is "set_real_ip_from" missing, or does one client send nearly everything\?$'
 
 
 def ask(gateway, count, *sources):
@@ -21,7 +21,7 @@ def ask(gateway, count, *sources):
 
 
 def said(gateway):
-    return re.findall(WORDS, gateway.log)
+    return re.findall(WORDS, gateway.log, re.MULTILINE)
 
 
 def test_nearly_all_from_one_address(gateway, origin):

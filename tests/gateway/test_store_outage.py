@@ -62,6 +62,32 @@ def test_closed(shared_room, store):
     assert "does not answer" in running.log and "answers again" in running.log
 
 
+def test_an_outage_that_no_visitor_met_first(shared_room, store):
+    """The gateway itself notices: that is counted and logged like any other failure, before any probe fails."""
+    running = shared_room(f"capacity 2; {FAST}", url=f"{store.url} breaker=1h", workers=2)
+    visitors = crowd(running, 4)
+    visitors[0].leave()
+    time.sleep(1.3)
+    store.kill()
+    wait_until(lambda: breaker_open(running))
+    assert visitors[3].page("/").status == 503
+    wait_until(lambda: "does not answer" in running.log)
+    assert running.metrics().get("fairway_store_calls_total", result="failed") >= 1
+    [line] = [line for line in running.log.splitlines() if "does not answer" in line]
+    assert "refused" in line
+
+
+def test_one_line_an_outage_however_many_probes_fail(shared_room, store):
+    running = shared_room(f"capacity 2; {FAST}", url=f"{store.url} breaker=200ms", workers=2)
+    crowd(running, 4)
+    store.kill()
+    wait_until(lambda: running.metrics().get("fairway_store_calls_total", result="failed") >= 4)
+    assert running.log.count("does not answer") == 1 and "answers again" not in running.log
+    store.start()
+    wait_until(lambda: "answers again" in running.log)
+    assert not breaker_open(running) and running.log.count("does not answer") == running.log.count("answers again") == 1
+
+
 def test_open(shared_room, store):
     running = shared_room(f"capacity 2; on_store_failure open; {FAST}", url=f"{store.url} {SHORT}", workers=2)
     visitors = crowd(running, 7)

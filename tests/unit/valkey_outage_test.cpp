@@ -149,9 +149,15 @@ TEST_F(ValkeyOutage, AnIdleConnectionThatIsLostComesBackByItself) {
   ASSERT_GT(rig.client.deadline(), rig.now);
   rig.advance(rig.client.deadline() - rig.now);
   ASSERT_EQ(rig.client.links().size(), 1U);
+  EXPECT_TRUE(rig.client.take_reports().empty());
   rig.close();
   EXPECT_TRUE(rig.breaker.open()) << "refused: that is one";
   EXPECT_TRUE(rig.outcomes().empty());
+  const auto reports = rig.client.take_reports();
+  ASSERT_EQ(reports.size(), 1U) << "so that it is counted and logged";
+  EXPECT_EQ(reports[0].outcome, Outcome::failed);
+  EXPECT_EQ(reports[0].failure, Failure::transport);
+  EXPECT_EQ(reports[0].operations, 0U);
 }
 
 TEST_F(ValkeyOutage, ACallerDoesNotWaitForTheReconnect) {

@@ -253,7 +253,11 @@ void Client::lose(const Router::Loss& loss, Failure failure, Micros now) {
     noticed = true;
   }
   // A connection that was to be ready before anybody needs it failed: that is noticed too.
-  if (loss.store && !loss.harmless && !noticed) breaker_.failed({true, 0, breaker_.outages()}, now, pause());
+  if (!loss.store || loss.harmless || noticed || breaker_.open()) return;
+  breaker_.failed({true, 0, breaker_.outages()}, now, pause());
+  Report& report = reports_.emplace_back();
+  report.failure = failure;
+  report.message = loss.message;
 }
 
 void Client::complete(RoomId id, const Pending& pending, Outcome outcome) {

@@ -61,7 +61,8 @@ struct Completion {
   room::Summary summary;
 };
 
-// One for each call, for metrics, the log and what the gateway remembers of a room.
+// One for each call, for metrics, the log and what the gateway remembers of a room; and one, of no room and no operations, for a connection
+// that failed before any call needed it, if that began an outage.
 struct Report {
   RoomId room = 0;
   Outcome outcome = Outcome::failed;

@@ -19,6 +19,7 @@ MODULE = Path(os.environ.get("FAIRWAY_MODULE", ROOT / "build/ngx_http_fairway_mo
 NGINX = shutil.which(os.environ.get("FAIRWAY_NGINX", "nginx"), path=os.environ["PATH"] + ":/usr/sbin")
 SANITIZER = re.compile(r"Sanitizer|runtime error")
 BAD_LINE = re.compile(r"\[(alert|emerg|crit)\]")
+CLIENT_BYTES = re.compile(r' fairway: .*, (request|host|referrer): "')  # nginx adds them to what is said to a connection's log
 TEMP_PATHS = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
 
 FRAME = """\
@@ -306,7 +307,7 @@ class Gateway:
             self.process = None
         everything = self.log + self.stderr
         bad = [line for line in everything.splitlines() if BAD_LINE.search(line) and not any(p.search(line) for p in self._allowed)]
-        bad += [line for line in everything.splitlines() if SANITIZER.search(line)]
+        bad += [line for line in everything.splitlines() if SANITIZER.search(line) or CLIENT_BYTES.search(line)]
         problems += [f"the log says: {line}" for line in dict.fromkeys(bad)]
         shutil.rmtree(self.prefix, ignore_errors=True)
         return problems

@@ -16,6 +16,12 @@ PAGE = (("Accept", "text/html,application/xhtml+xml,*/*;q=0.8"), ("Sec-Fetch-Mod
 CLIENT = (("Accept", "application/json"),)
 
 
+def page_headers(headers):
+    """Those of a page request, with these in place of its own of the same name."""
+    named = {name for name, _ in headers}
+    return [*(pair for pair in PAGE if pair[0] not in named), *headers]
+
+
 @dataclass
 class Cookie:
     name: str
@@ -130,12 +136,12 @@ class Person:
                     self.carried[name] = value
 
     def _page(self, target, method, headers, body, follow):
-        response = yield from self._request(method, target, [*PAGE, *headers], body)
+        response = yield from self._request(method, target, page_headers(headers), body)
         for _ in range(5):
             if not follow or response.status not in (301, 302, 303) or not response.location:
                 break
             assert response.location.startswith("/"), response.location
-            response = yield from self._request("GET", response.location, [*PAGE, *headers])
+            response = yield from self._request("GET", response.location, page_headers(headers))
         return response
 
     def _enter(self, target, limit):

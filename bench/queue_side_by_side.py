@@ -19,6 +19,8 @@ from harness.queued import Load, percentile  # noqa: E402
 
 C = 8
 LIGHT = 10
+LIGHT_COST = 0.02  # s
+KINDS = (("requests of 100 ms", "/hog", 0.1), ("requests of 2 s", "/slow", 2.0), ("requests of 10 s", "/slowest", 10.0))
 QUEUES = f"""
     limit_conn_zone $server_name zone=all:1m;
     fair_queue fair {{ concurrency {C}; }}
@@ -69,15 +71,20 @@ class HaProxy:
 
 
 def measure(address, hog, seconds, hogs=100):
+    """Light users' times, their failures, and the hog's requests that began and ended within `seconds`. Each light user asks once a second,
+    one after the other."""
     with Load(address) as load:
-        load.add("light", "/light", clients=LIGHT, source=lambda number: f"127.9.{number + 10}.1", think=0.3)
-        time.sleep(1.5)
+        for number in range(LIGHT):
+            load.add("light", "/light", source=f"127.9.{number + 10}.1", think=1 - LIGHT_COST)
+            time.sleep(1 / LIGHT)
+        time.sleep(2)  # two answers each: they are known
         begun = time.monotonic()
         load.add("hog", hog, clients=hogs, source="127.9.1.1")
         time.sleep(seconds)
+        end = time.monotonic()
+        done = sum(status == 200 and since >= begun and since + took <= end for status, took, since in load.results.get("hog", []))
     light = load.took("light", since=begun + 1)
     failed = sum(status != 200 for status in load.statuses("light"))
-    done = len(load.took("hog", since=begun))
     return light, failed, done
 
 
@@ -86,24 +93,28 @@ def rows(addresses, hog, cost, seconds):
     lines, shown = [], {}
     for name, address in addresses.items():
         light, failed, done = measure(address, hog, seconds)
-        p50, p99 = (percentile(light, share) * 1000 if light else float("nan") for share in (0.5, 0.99))
-        lines.append(f"| {name} | {p50:.0f} | {p99:.0f} | {failed} of {failed + len(light)} | {done * cost / seconds / C:.2f} |")
-        shown[name] = {"p50": p50, "p99": p99}
+        p50, p99 = (percentile(light, share) * 1000 if light else None for share in (0.5, 0.99))
+        told = " | ".join("none answered" if time is None else f"{time:.0f}" for time in (p50, p99))
+        lines.append(f"| {name} | {told} | {failed} of {failed + len(light)} | {done * cost / seconds / C:.2f} |")
+        if light:
+            shown[name] = {"p50": p50, "p99": p99}
     return lines, shown
 
 
 def side_by_side(seconds):
     origin = Origin().start()
-    origin.on("/light", Answer(delay=0.02)).on("/hog", Answer(delay=0.1)).on("/slow", Answer(delay=2.0))
+    origin.on("/light", Answer(delay=LIGHT_COST))
+    for _, path, cost in KINDS:
+        origin.on(path, Answer(delay=cost))
     haproxy = HaProxy(origin)
     try:
         with Server(QUEUES, core=None, origin=origin) as gateway:
             addresses = {"fair_queue": gateway.gateway.address_of(1), "fair_queue, order fifo": gateway.gateway.address_of(2),
                          "HAProxy, maxconn and queue": ("127.0.0.1", haproxy.port), "nginx limit_conn": gateway.gateway.address_of(3)}
-            alone, _, _ = measure(gateway.gateway.address_of(4), "/light", 3, hogs=0)
+            alone, _, _ = measure(gateway.gateway.address_of(4), "/light", seconds, hogs=0)
             base = {"p50": percentile(alone, 0.5) * 1000, "p99": percentile(alone, 0.99) * 1000}
             text = [f"Light users alone: p50 {base['p50']:.0f} ms, p99 {base['p99']:.0f} ms. nginx limit_conn refuses instead of queuing: look at its failures.\n"]
-            for title, path, cost in (("requests of 100 ms", "/hog", 0.1), ("requests of 2 s", "/slow", 2.0)):
+            for title, path, cost in KINDS:
                 lines, shown = rows(addresses, path, cost, seconds)
                 text += [f"Hog: 100 connections, {title}.\n", "| | light p50, ms | light p99, ms | light failures | hog's share of the slots |", "|---|---|---|---|---|", *lines, "",
                          plot.bars(f"light-users{path.replace('/', '-')}", f"Light users beside a hog with {title}", {"no hog": base, **shown}, "ms (logarithmic)")]
@@ -114,9 +125,14 @@ def side_by_side(seconds):
         origin.stop()
 
 
-def run(pairs, seconds):
+def run(_pairs, _seconds):
+    return ["## A fair queue beside others\n",
+            f"C = {C}; {LIGHT} light users, each in a network of its own with one request of {LIGHT_COST * 1000:.0f} ms a second; 20 s each.\n", *side_by_side(20)]
+
+
+def overhead(pairs, seconds):
     application = 'server { listen unix:@PREFIX@/app.sock; location / { default_type text/plain; return 200 "ok\\n"; } }'
-    overhead = []
+    lines = ["## A fair queue that never fills: requests per second\n", "Proxied 3-byte response, keep-alive.\n"]
     with Server(application, core=1) as app:
         for workers in (1, 2):
             with Server(NO_QUEUE, core=0 if workers == 1 else None, workers=workers, app=app.prefix / "app.sock") as gateway:
@@ -125,6 +141,5 @@ def run(pairs, seconds):
                     "fair_queue that never fills": lambda: rate_of(gateway.url(2) + "/x", [], seconds, 200),
                 })
             target = "at least 0.97" if workers == 1 else "at least 0.95"
-            overhead += [f"{workers} worker{'s' if workers > 1 else ''}:\n", table(figures, "without", {"fair_queue that never fills": target})]
-    return ["## A fair queue beside others\n", f"C = {C}; {LIGHT} light users with requests of 20 ms from networks of their own.\n", *side_by_side(8),
-            "## A fair queue that never fills: requests per second\n", "Proxied 3-byte response, keep-alive.\n", *overhead]
+            lines += [f"{workers} worker{'s' if workers > 1 else ''}:\n", table(figures, "without", {"fair_queue that never fills": target})]
+    return lines

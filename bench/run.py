@@ -17,7 +17,7 @@ import store_gateway
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent / "build"
-SECTIONS = {"room-gateway": room_gateway.run, "queue": queue_side_by_side.run, "store": store.run, "store-gateway": store_gateway.run, "micro": micro.run}
+SECTIONS = {"room-gateway": room_gateway.run, "queue": queue_side_by_side.run, "queue-overhead": queue_side_by_side.overhead, "store": store.run, "store-gateway": store_gateway.run, "micro": micro.run}
 
 
 def machine():

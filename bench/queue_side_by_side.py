@@ -2,20 +2,17 @@
 queue that never fills costs. The application sleeps; the load is Python threads on the same machine, so differences count, not ms."""
 
 import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 import plot
-from gateway_pairs import ROOT, Server, alternate, rate_of, table
+from gateway_pairs import Server, alternate, rate_of, table  # also the path of the harness
 
-sys.path.insert(0, str(ROOT / "tests/gateway"))
-
-from harness.limits import wait_until  # noqa: E402
-from harness.nginx import free_port  # noqa: E402
-from harness.origin import Answer, Origin  # noqa: E402
-from harness.queued import Load, percentile  # noqa: E402
+from harness.limits import wait_until
+from harness.nginx import free_port
+from harness.origin import Answer, Origin
+from harness.queued import Load, percentile
 
 C = 8
 LIGHT = 10

@@ -19,7 +19,7 @@ set(page_templates ${CMAKE_CURRENT_BINARY_DIR}/page_templates.cpp)
 add_custom_command(
   OUTPUT ${page_templates}
   COMMAND ${NPM} run --silent build -- ${page_templates}
-  DEPENDS ${web_packages} ${waiting_sources}
+  DEPENDS ${web_packages} ${web}/embed.ts ${waiting_sources}
   WORKING_DIRECTORY ${web}
   COMMENT "Building the visitor's pages")
 
@@ -29,7 +29,7 @@ set(console_page ${CMAKE_CURRENT_BINARY_DIR}/console_page.cpp)
 add_custom_command(
   OUTPUT ${console_page}
   COMMAND ${NPM} run --silent build:console -- ${console_page}
-  DEPENDS ${web_packages} ${console_sources}
+  DEPENDS ${web_packages} ${web}/embed.ts ${console_sources}
   WORKING_DIRECTORY ${web}
   COMMENT "Building the console")
 

@@ -51,14 +51,17 @@ valkey::RoomId StoreClient::id_of(const RoomConf& room) {
   return static_cast<valkey::RoomId>(room.index);
 }
 
+void StoreClient::need_client() {
+  if (client_ == nullptr) {
+    client_ = std::make_unique<valkey::Client>(conf_.store->config, worker_.shared().breaker, static_cast<valkey::Rooms&>(*this), seed_++);
+  }
+}
+
 // What needs memory and did not get it leaves the state machine in no certain state: it starts anew, those who wait are told.
 template <class Run>
 void StoreClient::guarded(Run run) noexcept {
   try {
-    if (client_ == nullptr) {
-      client_ =
-          std::make_unique<valkey::Client>(conf_.store->config, worker_.shared().breaker, static_cast<valkey::Rooms&>(*this), seed_++);
-    }
+    need_client();
     run();
   } catch (...) {
     start_over();
@@ -82,10 +85,7 @@ template <class Submit>
 StoreClient::Ticket StoreClient::submit(Asker& asker, Submit submit) noexcept {
   Ticket ticket = ++last_ticket_;
   try {
-    if (client_ == nullptr) {
-      client_ =
-          std::make_unique<valkey::Client>(conf_.store->config, worker_.shared().breaker, static_cast<valkey::Rooms&>(*this), seed_++);
-    }
+    need_client();
     askers_[ticket] = &asker;
     submit(ticket);
   } catch (...) {

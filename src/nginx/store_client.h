@@ -63,6 +63,7 @@ class StoreClient final : private valkey::Rooms, private StoreSocket::Owner {
   void exiting() noexcept override;
 
   static void on_event(ngx_event_t* event) noexcept;
+  void need_client();  // may throw std::bad_alloc
   template <class Run>
   void guarded(Run run) noexcept;
   template <class Submit>

@@ -1,28 +1,24 @@
 // Writes the built-in pages as the C++ source that src/page/generated.h declares: npm run build -- FILE.cpp
 import { writeFileSync } from "node:fs";
+import { literal } from "../embed.ts";
 import { kinds, makePages, type Pages } from "./pages.ts";
 import { languages, words } from "./words/all.ts";
 
-function raw(text: string): string {
-  if (text.includes(')fairway"')) throw new Error("a text holds the end of a raw string");
-  return `R"fairway(${text})fairway"`;
-}
-
 function source(pages: Pages): string {
-  const table = kinds.map((kind) => `    {${languages.map((l) => raw(pages.templates[kind][l])).join(",\n")}},\n`).join("");
+  const table = kinds.map((kind) => `    {${languages.map((l) => literal(pages.templates[kind][l])).join(",\n")}},\n`).join("");
   const sayings = languages.map((l) => {
     const { mark, markFrom, spoken: s } = words[l];
-    const texts = [mark, s.etaUnder, s.etaRange, s.etaHour, s.etaHours, s.etaDay, s.etaUnknown].map(raw).join(", ");
-    return `    {${raw(l)}, ${markFrom}, ${texts}},\n`;
+    const texts = [mark, s.etaUnder, s.etaRange, s.etaHour, s.etaHours, s.etaDay, s.etaUnknown].map(literal).join(", ");
+    return `    {${literal(l)}, ${markFrom}, ${texts}},\n`;
   });
   return `// Made by web/waiting/build.ts; not to be edited.
 #include "page/generated.h"
 
 namespace fairway::page::generated {
 
-const std::string_view style = ${raw(pages.style)};
-const std::string_view script = ${raw(pages.script)};
-const std::string_view policy = ${raw(pages.policy)};
+const std::string_view style = ${literal(pages.style)};
+const std::string_view script = ${literal(pages.script)};
+const std::string_view policy = ${literal(pages.policy)};
 const std::string_view templates[kKinds][kLanguages] = {
 ${table}};
 const Sayings sayings[kLanguages] = {

@@ -1,9 +1,8 @@
 // Makes the built-in pages: one HTML template for each page and language, the style and the script they share, and the policy that
 // allows just these two.
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "esbuild";
+import { bundle, hash } from "../embed.ts";
 import { type Language, languages, words } from "./words/all.ts";
 import type { Words } from "./words/words.ts";
 
@@ -24,22 +23,10 @@ const refreshing: readonly Kind[] = ["waiting", "busy", "unavailable"];
 
 const read = (name: string) => readFileSync(join(here, name), "utf8");
 const escape = (text: string) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
-const hash = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
-
-async function bundle(name: string): Promise<string> {
-  const result = await build({
-    entryPoints: [join(here, name)],
-    bundle: true,
-    minify: true,
-    write: false,
-    format: "iife",
+const bundled = (name: string) =>
+  bundle(join(here, name), /\{\{|<\//, {
     target: name.endsWith(".css") ? ["chrome66", "firefox60", "safari12"] : "es2018", // old phones wait in line too
-    logLevel: "warning",
   });
-  const text = result.outputFiles[0]?.text.trim() ?? "";
-  if (!text || text.includes("{{") || text.includes("</")) throw new Error(`${name}: empty, or has a sign that has a meaning in a page`);
-  return text;
-}
 
 function title(kind: Kind, w: Words): string {
   if (kind === "waiting") return w.spoken.title.replace("{rank}", "{{rank}}");
@@ -62,8 +49,8 @@ function template(kind: Kind, w: Words): string {
 }
 
 export async function makePages(): Promise<Pages> {
-  const style = await bundle("style.css");
-  const script = await bundle("src/main.ts");
+  const style = await bundled("style.css");
+  const script = await bundled("src/main.ts");
   const policy =
     `default-src 'none'; script-src ${hash(script)}; style-src ${hash(style)}; img-src data:; connect-src 'self'; ` +
     "form-action 'self'; base-uri 'none'; frame-ancestors 'self'";

@@ -17,7 +17,7 @@ _fairway() {
     fi
   done
   case $previous in
-    --keys | --output | --console-password-file | --state | --access-log)
+    --keys | --output | --console-password-file | --state | --access-log | --report)
       mapfile -t COMPREPLY < <(compgen -f -- "$current")
       compopt -o filenames 2>/dev/null
       return

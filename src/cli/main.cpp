@@ -14,6 +14,7 @@ int run(int argc, const char* const* argv) {
   const Command command = parse_command_line(argc, argv);
   if (command.run) return run_command(*command.run);
   if (command.operate) return run_operator_command(*command.operate);
+  if (command.simulate) return run_simulate_command(*command.simulate);
   if (command.keys_new) {
     std::cout << keys_new_command(command.keys_new->output) << std::flush;
   } else if (command.keys_rotate) {

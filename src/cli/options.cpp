@@ -13,6 +13,7 @@
 #include "cli/failure.h"
 #include "cli/nginx_quote.h"
 #include "cli/operator_options.h"
+#include "cli/simulate_options.h"
 #include "cli/store_option.h"
 
 namespace fairway::cli {
@@ -203,6 +204,7 @@ Command parse_command_line(int argc, const char* const* argv) {
   add_run_options(*run, raw);
   RawKeys raw_keys(app);
   OperatorOptions operators(app);
+  SimulateOptions simulations(app);
   CLI::App* completion = app.add_subcommand("completion", "Print what makes a shell complete this command.");
   completion->require_subcommand(1);
   CLI::App* bash = completion->add_subcommand("bash", "For bash: source <(fairway completion bash)");
@@ -219,6 +221,7 @@ Command parse_command_line(int argc, const char* const* argv) {
   if (run->parsed()) command.run = read_run(raw);
   raw_keys.read(command);
   command.operate = operators.command();
+  command.simulate = simulations.command();
   if (bash->parsed()) command.text = std::string(bash_completion());
   return command;
 }

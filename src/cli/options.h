@@ -8,6 +8,7 @@
 #include "cli/keys.h"
 #include "cli/operator_command.h"
 #include "cli/settings.h"
+#include "cli/simulate_command.h"
 
 namespace fairway::cli {
 
@@ -26,6 +27,7 @@ struct Command {
   std::optional<KeysNew> keys_new;
   std::optional<KeysRotate> keys_rotate;
   std::optional<OperatorCommand> operate;
+  std::optional<SimulateCommand> simulate;
   std::string text;
 };
 

@@ -106,19 +106,22 @@ std::string chart_svg(const Chart& chart, int top) {
 }
 
 std::string charts_svg(const std::string& title, const std::vector<Chart>& charts) {
-  constexpr int head = 44;
+  const int head = title.empty() ? 0 : 44;
   const std::string width = std::to_string(kChartWidth);
   const std::string height = std::to_string(head + kChartHeight * static_cast<int>(charts.size()));
   std::string svg = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 " + width + " " + height + "\" width=\"" + width +
-                    "\" height=\"" + height + "\" font-family=\"sans-serif\" fill=\"currentColor\" role=\"img\">\n<title>" +
-                    escaped(title) + "</title>\n";
-  svg += text_at(kLeft, 30, "start", title, 18);
+                    "\" height=\"" + height + "\" font-family=\"sans-serif\" fill=\"currentColor\" role=\"img\">\n";
+  if (!title.empty()) {  // a picture of its own: black on white wherever it is shown
+    svg +=
+        "<title>" + escaped(title) + "</title>\n<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n<g fill=\"#000\" color=\"#000\">\n";
+    svg += text_at(kLeft, 30, "start", title, 18);
+  }
   int top = head;
   for (const Chart& chart : charts) {
     svg += chart_svg(chart, top);
     top += kChartHeight;
   }
-  return svg + "</svg>\n";
+  return svg + (title.empty() ? "</svg>\n" : "</g>\n</svg>\n");
 }
 
 std::string escaped(std::string_view text) {

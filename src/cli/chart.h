@@ -24,7 +24,7 @@ inline constexpr int kChartHeight = 260;
 
 // One plot, its upper left corner at (0, `top`).
 std::string chart_svg(const Chart& chart, int top);
-// All of them below each other as one picture. `title` stands above.
+// All of them below each other as one picture: with a title a file of its own, without one a part of a page, in its colours.
 std::string charts_svg(const std::string& title, const std::vector<Chart>& charts);
 
 // For text between tags and in attributes.

@@ -151,9 +151,9 @@ Json queue_simulation_json(const SimulateQueue& command, const Replayed& replaye
           {"service_seconds", rounded(report.service)},
           {"fifo", order_json(report.fifo)},
           {"fair", order_json(report.fair)},
+          {"all_clients", report.clients},
           {"heavy_clients", report.heavy_clients},
           {"heavy_seconds", rounded(report.heavy_service)},
-          {"every_client_known", report.complete},
           {"clients", clients_json(report.sessions, true)},
           {"networks", clients_json(report.networks, false)}};
 }

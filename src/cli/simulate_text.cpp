@@ -75,7 +75,7 @@ void add_outcomes(Rows& rows, const sim::RoomReport& report) {
 
 void add_grants(Rows& rows, const sim::RoomReport& report) {
   rows.push_back({"called", number(report.called) + ", " + number(report.wasted) + " of them (" + percent(report.wasted, report.called) +
-                                ") were not there; turns lost by somebody who was: " + number(report.passed_over)});
+                                ") were not there; passed over though they were: " + number(report.passed_over)});
   const sim::EstimateErrors& e = report.estimates;
   if (e.count != 0)
     rows.push_back({"shown waits", "half of them within " + percent(e.error(0.5)) + ", nine of ten within " + percent(e.error(0.9)) +
@@ -135,7 +135,7 @@ std::string clients_table(const char* title, const std::vector<sim::ClientRecord
 
 std::string unreadable_text(const LogCounts& log) {
   if (log.unreadable == 0) return "";
-  std::string text = "could not be read: " + number(log.unreadable) + " lines (";
+  std::string text = "could not be read: " + number(log.unreadable) + (log.unreadable == 1 ? " line (" : " lines (");
   for (std::size_t i = 0; i < log.first_unreadable.size(); ++i) text += (i == 0 ? "" : ", ") + number(log.first_unreadable[i]);
   return text + (log.unreadable > log.first_unreadable.size() ? ", ...)\n" : ")\n");
 }
@@ -181,9 +181,9 @@ std::string queue_simulation_text(const SimulateQueue& command, const Replayed& 
   text +=
       "\n" +
       table({{"WAITS"}, {"ORDER"}, {"P50", true}, {"P90", true}, {"P99", true}, {"LONGEST", true}, {"REFUSED", true}, {"", true}}, rows);
-  text += "\nheavy: the " + number(report.heavy_clients) +
-          (report.heavy_clients == 1 ? " client that took " : " clients that together took ") +
-          percent(report.service > 0 ? report.heavy_service / report.service : 0) + " of the time; light: all others\n";
+  text += "\nheavy: " + number(report.heavy_clients) + " of " + number(report.clients) +
+          " clients, who took more than the mean and together " + percent(report.service > 0 ? report.heavy_service / report.service : 0) +
+          " of the time; light: all others\n";
   text += "\n" + clients_table("Clients that took most time", report.sessions, report.service, true);
   return text + "\n" + clients_table("Networks that took most time", report.networks, report.service, false);
 }

@@ -58,9 +58,14 @@ double Histogram::quantile(double share) const noexcept {
 
 double Histogram::share_until(std::int64_t micros) const noexcept {
   if (count_ == 0) return 0;
+  if (micros >= longest_) return 1;
+  const std::size_t bucket = bucket_of(micros);
   double seen = 0;
-  for (std::size_t i = 0; i <= bucket_of(micros); ++i) seen += counts_[i];
-  return seen / static_cast<double>(count_);
+  for (std::size_t i = 0; i < bucket; ++i) seen += counts_[i];
+  // Those of the bucket lie evenly in it, but for the waits of nothing.
+  const double into =
+      (static_cast<double>(micros) / static_cast<double>(kUnit) - begin_of(bucket)) / (begin_of(bucket + 1) - begin_of(bucket));
+  return (seen + counts_[bucket] * (bucket == 0 ? 1 : into)) / static_cast<double>(count_);
 }
 
 }  // namespace fairway::sim

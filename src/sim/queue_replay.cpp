@@ -223,20 +223,17 @@ ReplayReport QueueReplay::finish(std::size_t top) {
   report_.fair = std::move(runs_[1]->report());
   report_.sessions = by_cost(sessions_);
   report_.networks = by_cost(networks_);
-  report_.complete = sessions_.forgotten() == 0;
-  for (const std::size_t order : {0U, 1U}) {
-    OrderReport& to = order == 0 ? report_.fifo : report_.fair;
-    double sum = 0;
-    report_.heavy_clients = 0;
-    for (const ClientRecord& record : report_.sessions) {
-      const bool heavy = sum < report_.service / 2;
-      (heavy ? to.heavy : to.light).add(record.fates[order]);
-      report_.heavy_clients += heavy;
-      if (heavy) sum += record.surely();
-    }
-    to.light.add(sessions_.others()[order]);
-    report_.heavy_service = sum;
+  report_.clients = report_.sessions.size() + sessions_.forgotten();
+  const double mean = report_.service / static_cast<double>(std::max<std::uint64_t>(report_.clients, 1));
+  for (const ClientRecord& record : report_.sessions) {
+    const bool heavy = record.surely() > mean;
+    (heavy ? report_.fifo.heavy : report_.fifo.light).add(record.fates[0]);
+    (heavy ? report_.fair.heavy : report_.fair.light).add(record.fates[1]);
+    report_.heavy_clients += heavy;
+    if (heavy) report_.heavy_service += record.surely();
   }
+  report_.fifo.light.add(sessions_.others()[0]);
+  report_.fair.light.add(sessions_.others()[1]);
   keep_first(report_.sessions, top);
   keep_first(report_.networks, top);
   return std::move(report_);

@@ -46,12 +46,12 @@ struct ReplayReport {
   double service = 0;            // s, of all requests
   std::uint64_t disordered = 0;  // came after a later one and were taken to arrive at its time
   OrderReport fifo, fair;
-  // Heavy are the fewest clients that together took half of the time; all others are light.
+  std::uint64_t clients = 0;  // at most: one that was forgotten and came again counts twice
+  // Heavy are those who took more than the mean of all clients, light all others.
   std::uint64_t heavy_clients = 0;
   double heavy_service = 0;            // s, at least
   std::vector<ClientRecord> sessions;  // those of most cost, most first; fates: fifo, fair
   std::vector<ClientRecord> networks;
-  bool complete = true;  // every client had a record of its own all the time
 };
 
 class QueueReplay {

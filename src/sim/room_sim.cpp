@@ -51,7 +51,7 @@ RoomReport RoomSimulation::run() {
   start_bots();
   while (now_ < end_ && !over()) {
     const Micros limit = std::min({next_arrival_.value_or(kNever), next_second_, end_});
-    if (const auto event = timeline_.take(limit)) {
+    if (const auto event = timeline_.take(limit + 1)) {
       now_ = event->at;
       happen(event->subject);
     } else if (next_arrival_ && *next_arrival_ <= std::min(next_second_, end_)) {

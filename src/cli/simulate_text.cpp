@@ -64,7 +64,8 @@ void add_outcomes(Rows& rows, const sim::RoomReport& report) {
     rows.push_back(
         {"line was full", number(report.busy) + " busy answers, " + number(o.turned_away) + " visitors gave up without a place"});
   if (report.busy == 0 && o.turned_away != 0) rows.push_back({"turned away", number(o.turned_away) + " gave up without a place"});
-  if (o.cut_short != 0) rows.push_back({"cut short", number(o.cut_short) + " by session_max"});
+  if (o.cut_short != 0)
+    rows.push_back({"cut short", number(o.cut_short) + " by session_max, or by being away for longer than return_grace"});
   if (report.sent_back != 0)
     rows.push_back({"sent back", number(report.sent_back) + " were idle for session_timeout and stood in line again"});
   if (o.still_inside + o.still_waiting + o.still_outside != 0)

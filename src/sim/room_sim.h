@@ -54,7 +54,7 @@ struct RoomPlan {
 // What became of the visitors; each is in exactly one.
 struct Outcomes {
   std::uint64_t stayed = 0;         // came in, and left when they wanted
-  std::uint64_t cut_short = 0;      // came in, and were ended by session_max
+  std::uint64_t cut_short = 0;      // came in, and had to begin anew: session_max, or away for too long
   std::uint64_t left_silently = 0;  // the line
   std::uint64_t left_politely = 0;  // the line
   std::uint64_t turned_away = 0;    // gave up before they got a place: the line was full, or the room closed

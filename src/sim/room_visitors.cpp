@@ -158,7 +158,10 @@ void RoomSimulation::visit(std::uint32_t index) {
     return leave(index);
   }
   const room::Answer answer = call(v, Kind::heartbeat);
-  if (answer.state == State::admitted) return look_in_after(index);
+  if (answer.state == State::admitted) {
+    claimed_ += answer.admitted_at == host_.summary().now;  // the session had run out, and its number brought it in again at once
+    return look_in_after(index);
+  }
   if (answer.state == State::waiting) {
     report_.sent_back += v.bot == 0;
     v.until = kNever;

@@ -18,6 +18,13 @@ constexpr double kStandstill = 120;        // s
 constexpr double kDueGaps = 5;             // mean gaps without an admission: chance 0.7 % at a steady random rate
 constexpr double kLongest = 86'400;        // s
 
+constexpr double kQuiet = 3;         // s between two clumps at least
+constexpr double kShortestBeat = 5;  // s; a shorter one does not matter
+constexpr std::uint32_t kBeats = 3;  // seen before one is believed
+constexpr double kBeatShare = 0.4;   // of the newest in the averages
+constexpr double kEven = 0.2;        // of a beat: how uneven it may be
+constexpr double kMissed = 1.25;     // beats without a clump: there is none any more
+
 // Share of the new value in an average with this memory; while the average is young all values count alike.
 double share(double seconds, double memory, double age) noexcept {
   return std::max(1 - std::exp(-seconds / memory), seconds / age);
@@ -50,6 +57,7 @@ void RateEstimator::sample(Micros now, std::uint64_t admitted_total, std::uint64
             static_cast<double>(abandoned_total - abandoned));
     busy = now;
   }
+  if (people == 0 || waiting == 0) beat.at = 0;
   last = now;
   admitted = admitted_total;
   abandoned = abandoned_total;
@@ -58,6 +66,7 @@ void RateEstimator::sample(Micros now, std::uint64_t admitted_total, std::uint64
 
 void RateEstimator::average(double seconds, double admissions, double leavers) noexcept {
   age += seconds;
+  if (admissions > 0) beat.note(last + static_cast<Micros>(seconds * kSecond), still, admissions);
   still = admissions > 0 ? 0 : still + seconds;
   const double slow = per_second();
   memory = slow > 0 ? std::clamp(kEvents / slow, kMemory, kMaxMemory) : kMemory;
@@ -84,6 +93,31 @@ void RateEstimator::follow_change(double seconds) noexcept {
   second += (fast * second_weight - second) * pull;
 }
 
+// `quiet`: s without an admission before these.
+void RateEstimator::Beat::note(Micros now, double quiet, double admissions) noexcept {
+  const double since = static_cast<double>(now - at) / kSecond;
+  if (at != 0 && quiet < kQuiet) {
+    length = since;
+    size += admissions;
+    return;
+  }
+  if (at != 0) {
+    const double part = std::max(kBeatShare, 1.0 / ++gaps);
+    spread += (std::abs(since - gap) * (gaps > 1 ? 1 : 0) - spread) * part;
+    gap += (since - gap) * part;
+    mean_size += (size - mean_size) * part;
+  }
+  at = now;
+  length = 0;
+  size = admissions;
+}
+
+std::optional<double> RateEstimator::Beat::into(Micros now) const noexcept {
+  const double since = static_cast<double>(now - at) / kSecond;
+  const bool even = gaps >= kBeats && gap >= kShortestBeat && spread <= kEven * gap && length <= gap / 4;
+  return at != 0 && even && since <= kMissed * gap ? std::optional(since) : std::nullopt;
+}
+
 double RateEstimator::per_second() const noexcept {
   return second_weight > 0 ? second / second_weight : 0;
 }
@@ -91,11 +125,14 @@ double RateEstimator::per_second() const noexcept {
 std::optional<std::uint32_t> RateEstimator::wait(std::uint64_t rank, double rate_limit) const noexcept {
   double rate = per_second();
   if (rank == 0 || rate <= 0 || (still > kStandstill && still * last_rate > kDueGaps)) return std::nullopt;
+  const std::optional<double> into = beat.into(last);
+  if (into) rate = beat.mean_size / beat.gap;
   if (rate_limit > 0) rate = std::min(rate, rate_limit);
   const auto ahead = static_cast<double>(rank);
   const double line = waiting == kUnknown ? ahead : std::max(ahead, static_cast<double>(waiting));
   const double leaving = left / line;  // chance per second that a waiter gives up
-  const double seconds = leaving > 0 ? std::log1p(leaving * ahead / rate) / leaving : ahead / rate;
+  double seconds = leaving > 0 ? std::log1p(leaving * ahead / rate) / leaving : ahead / rate;
+  if (into) seconds = std::max(std::ceil(seconds / beat.gap) * beat.gap - *into, 0.0);
   if (!(seconds <= kLongest)) return std::nullopt;
   return static_cast<std::uint32_t>(std::max(std::round(seconds), 1.0));
 }

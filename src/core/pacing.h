@@ -24,9 +24,27 @@ std::uint32_t jittered_seconds(Micros interval, std::uint64_t random) noexcept;
 // signal of Trigg and Leach, "Exponential smoothing with an adaptive response rate", 1967), the rate has changed and the slow
 // average is drawn to it. A burst is not a change, so the lower of the two would not do: between bursts it is zero.
 //
+// A room that admits many at once and nobody in between (a limit of N a minute; a first crowd whose stays end together) has a beat. The
+// wait then is a whole number of beats, less what of the running one is over: see Beat.
+//
 // The wait solves d(ahead)/dt = -rate - ahead × (leavers per waiter and second): leavers go from all over the line, so that what
 // is ahead of a far waiter shrinks faster. The figure may rise when the rate falls; whoever shows it damps that if wanted.
 struct RateEstimator {
+  // Admissions come in clumps with quiet times of the same length between them.
+  struct Beat {
+    Micros at = 0;           // when the running clump began, or the last one; 0: none since the line formed
+    double length = 0;       // s that it has taken so far
+    double size = 0;         // admissions in it so far
+    double gap = 0;          // average time from the beginning of one clump to that of the next, s
+    double spread = 0;       // average distance of these times from their average
+    double mean_size = 0;    // average of whole clumps
+    std::uint32_t gaps = 0;  // times seen
+
+    void note(Micros now, double quiet, double admissions) noexcept;
+    // s into the running beat; nullopt when there is none that could be told.
+    std::optional<double> into(Micros now) const noexcept;
+  };
+
   static constexpr std::uint32_t kUnknown = std::numeric_limits<std::uint32_t>::max();
 
   Micros last = 0;             // time of the last sample; 0: none
@@ -46,6 +64,7 @@ struct RateEstimator {
   double spread = 0;
   double left = 0;       // waiters that gave up, per second
   double last_rate = 0;  // per_second when an admission was last seen
+  Beat beat;
 
   // Call with each answer of the store; samples closer than 1 s are folded together. `people` are those in line: while nobody
   // waits, admissions tell how many come, not how fast a line moves, so such times are left out (kUnknown: counts as a line).

@@ -62,6 +62,7 @@ class Line {
     }
   }
   void pause(int seconds) { now_ += seconds * kSecond; }
+  Micros now() const { return now_; }
   void new_epoch() { admitted_ = abandoned_ = 0; }
 
   RateEstimator estimate;
@@ -166,6 +167,38 @@ TEST(RateEstimator, ASlowLineIsNotTakenForOneThatStands) {
   }
   EXPECT_NE(line.estimate.wait(1, 0), std::nullopt);
   EXPECT_NEAR(line.estimate.per_second(), 1.0 / 180, 0.2 / 180);
+}
+
+// A room with a clump of admissions every `beat` seconds.
+TEST(RateEstimator, KeepsTheBeatOfARoomThatAdmitsInClumps) {
+  Line line;
+  for (int beat = 0; beat < 5; ++beat) {
+    line.run(1, 120);
+    line.run(59, 0);
+  }
+  line.run(1, 120);
+  EXPECT_EQ(line.estimate.wait(1, 0), 60u) << "the next clump";
+  EXPECT_EQ(line.estimate.wait(120, 0), 60u);
+  EXPECT_EQ(line.estimate.wait(121, 0), 120u) << "the one after it";
+  line.run(45, 0);
+  EXPECT_EQ(line.estimate.wait(120, 0), 15u);
+  EXPECT_EQ(line.estimate.wait(600, 0), 255u);
+  line.run(14, 0);
+  line.run(20, 0);
+  ASSERT_NE(line.estimate.wait(120, 0), std::nullopt) << "a clump is missing: no beat any more";
+  EXPECT_GT(*line.estimate.wait(120, 0), 30u);
+}
+
+TEST(RateEstimator, UnevenClumpsHaveNoBeat) {
+  Line line;
+  for (const int quiet : {10, 70, 20, 90, 15, 60, 30, 80}) {
+    line.run(1, 50);
+    line.run(quiet, 0);
+  }
+  EXPECT_EQ(line.estimate.beat.into(line.now()), std::nullopt);
+  Line steady;
+  steady.run(300, 2);
+  EXPECT_EQ(steady.estimate.beat.into(steady.now()), std::nullopt);
 }
 
 TEST(RateEstimator, MoreThanADayIsNotTold) {

@@ -14,7 +14,7 @@ from harness.origin import Answer
 from harness.visitor import Visitor, crowd
 
 LINE = """
-    waiting_room sale { capacity @CAPACITY@; poll_interval @POLL@; polls_per_session 1000/s; grant_timeout 5s; @SETTINGS@ }
+    waiting_room sale { capacity @CAPACITY@; poll_interval @POLL@; polls_per_session 1000/s; grant_timeout 30s; @SETTINGS@ }
     server { listen @LISTEN@;
         location / { waiting_room sale; proxy_set_header X-Session $waiting_room_session; proxy_pass http://@ORIGIN@; } }
 """
@@ -69,7 +69,7 @@ def test_parallel_requests_with_one_ticket_make_one_place(gateway, origin):
 
 
 def test_order_is_exact_under_leaving_and_walking_away(gateway, origin):
-    running = gateway(LINE, origin=origin, capacity=5, settings="abandon_timeout 2s; return_grace 2s;", poll="2s 2s", workers=2)
+    running = gateway(LINE, origin=origin, capacity=5, settings=f"abandon_timeout {scaled(3):.0f}s; return_grace 2s;", poll="2s 2s", workers=2)
     chance = random.Random(7)
     fates = [chance.choice(["stay", "stay", "stay", "leave", "vanish"]) for _ in range(300)]
 
@@ -144,7 +144,7 @@ def test_closed_tabs_at_the_head_do_not_stop_the_line(gateway, origin):
         time.sleep(0.1)
     before = states(running.metrics())["admitted_total"]
     inside.leave()
-    wait_until(lambda: present.status().json["state"] == "admitted", 5)
+    wait_until(lambda: present.status().json["state"] == "admitted")
     assert states(running.metrics())["admitted_total"] - before == 1
     assert [tab.status().json["rank"] for tab in tabs] == [1, 2, 3, 4, 5]  # back in time, at their old numbers
     assert present.page("/").status == 200

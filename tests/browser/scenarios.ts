@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import type { Gateway } from "./gateway.ts";
 
-const patience = 20_000; // ms for anything to happen
+const patience = 60_000; // ms for anything to happen
 
 // A visitor with a fresh browser profile; `complaints` collects what the browser has against the page.
 export class Visitor {
@@ -28,6 +28,12 @@ export class Visitor {
     return page;
   }
 
+  // The session's name in a room that let it in: the fifth field of the pass.
+  async session(room: string): Promise<string> {
+    const pass = (await this.context.cookies()).find(({ name }) => name === `fairway_pass_${room}`);
+    return pass?.value.split(".")[4] ?? "";
+  }
+
   async go(): Promise<void> {
     await this.vanish();
     assert.deepEqual(this.complaints, []);
@@ -40,7 +46,12 @@ export class Visitor {
       const page = this.context.pages().find((tab) => new URL(tab.url()).hostname === domain);
       if (room && page) await this.context.request.post(new URL(`/__fairway/${room}/leave`, page.url()).href);
     }
-    await this.context.close();
+    await this.close();
+  }
+
+  // Leaves slot and place to time out.
+  close(): Promise<void> {
+    return this.context.close();
   }
 }
 
@@ -140,7 +151,7 @@ export function scenarios(name: string, browser: () => Browser, make: () => Prom
     const page = await visitor.tab(gateway.url);
     await rankIs(page, "2");
     await page.clock.install();
-    await page.clock.pauseAt(Date.now() + 1000); // from here on no timer of the page fires by itself
+    await page.clock.pauseAt(Date.now() + 60_000); // from here on no timer of the page fires by itself
     await page.reload();
     await rankIs(page, "2");
     await gateway.advance();

@@ -74,13 +74,18 @@ void add_outcomes(Rows& rows, const sim::RoomReport& report) {
   rows.push_back({"waits", waits_of(report.waits)});
 }
 
+std::string errors_of(const sim::EstimateErrors& e) {
+  const std::string told =
+      "half of them within " + percent(e.error(0.5)) + ", nine of ten within " + percent(e.error(0.9)) + " of the true ones";
+  const std::string untold = e.untold == 0 ? "" : ", " + number(e.untold) + " of them were \"not known yet\"";
+  return told + " (" + number(e.count) + " judged" + untold + ")";
+}
+
 void add_grants(Rows& rows, const sim::RoomReport& report) {
   rows.push_back({"called", number(report.called) + ", " + number(report.wasted) + " of them (" + percent(report.wasted, report.called) +
                                 ") were not there; passed over though they were: " + number(report.passed_over)});
   const sim::EstimateErrors& e = report.estimates;
-  if (e.count != 0)
-    rows.push_back({"shown waits", "half of them within " + percent(e.error(0.5)) + ", nine of ten within " + percent(e.error(0.9)) +
-                                       " of the true ones (" + number(e.count) + " judged)"});
+  if (e.count != 0) rows.push_back({"shown waits", errors_of(e)});
   rows.push_back({"store", readable_number(report.calls.mean()) + " calls a second, at most " + readable_number(report.calls.most())});
   if (report.no_memory != 0) rows.push_back({"", number(report.no_memory) + " times the simulated store was full"});
 }

@@ -190,13 +190,15 @@ void RoomState::fill(const Operation& operation, Answer& answer, const Step& ste
     return;
   }
   constexpr Micros kLongestGap = 90'000'000;
+  constexpr Micros kShortestDue = 2'000'000;  // nobody is told to ask in less than a second
   const Settings& settings = step.settings;
   const std::uint64_t rank = table_.get<ByNumberTag>().rank(table_.project<ByNumberTag>(it)) + 1;
   const Micros gap = std::max<Micros>(operation.gap, 0);
   answer.state = settings.mode == Mode::closed ? State::closed : State::waiting;
   answer.rank = recovering(step.now) ? 0 : rank;
   answer.interval = poll_interval(rank, settings.poll_min, settings.poll_max);
-  const Micros due = step.now + std::max(2 * answer.interval, gap < kLongestGap ? std::min(gap + gap / 2, kLongestGap) : kLongestGap);
+  const Micros own = gap < kLongestGap ? std::min(gap + gap / 2, kLongestGap) : kLongestGap;
+  const Micros due = step.now + std::max({2 * answer.interval, kShortestDue, own});
   due < it->when ? put(it, Place::waiting, it->number, due, due) : void(it->stamp = due);
 }
 

@@ -46,7 +46,7 @@
 // Step 5, in the order of the operations. The session may have got a record from an earlier operation of the call, then that counts.
 //   poll: unknown. closed: closed, nothing drawn. Direct entry (in mode open: always) when nobody waits, there is room and rate,
 //   and, while recovering, no caller with an earlier epoch had somebody waiting. Else full if waiting >= max_waiting, else in line.
-// Step 6. due = now + max(2 x interval told, min(gap + gap / 2, 90 s)), whole division; the interval is that of the place in line
+// Step 6. due = now + max(2 x interval told, 2 s, min(gap + gap / 2, 90 s)), whole division; the interval is that of the place in line
 //   as it is now, also in recovery and in mode closed. Rank 0 while recovering. Mode closed answers waiters `closed`, with number.
 //   A session that a later operation of the call ended is gone.
 // Rate: an admission is allowed when the rate-th last one was at or before now - window; those of mode open are noted too.

@@ -89,6 +89,26 @@ TEST_P(Promises, FewTurnsGoToTheAbsentAndNobodyPresentLosesOne) {
   }
 }
 
+// Where twenty come in each second, the places near the head have to ask more often than once in 3 s: docs/tuning.md.
+TEST(PromisesOfAFastRoom, PollIntervalKeepsThem) {
+  RoomPlan plan;
+  plan.settings.capacity = 100'000;
+  plan.settings.rate = 20;
+  plan.settings.rate_window = kSecond;
+  plan.settings.poll_min = 300'000;
+  plan.stay = {Shape::fixed, 20 * kSecond};
+  plan.sign_out = 1;
+  plan.arrivals = Arrivals::burst;
+  plan.visitors = 20'000;
+  plan.over = 600 * kSecond;
+  plan.silent = 0.5;
+  plan.patience = {Shape::uniform, 150 * kSecond};
+  const RoomReport report = simulate_room(plan);
+  EXPECT_GT(report.outcomes.left_silently, 5000u);
+  EXPECT_LT(static_cast<double>(report.wasted), 0.02 * static_cast<double>(report.called));
+  EXPECT_EQ(report.passed_over, 0u) << "who is told to ask in less than a second asks after one";
+}
+
 INSTANTIATE_TEST_SUITE_P(Services, Promises,
                          testing::Combine(testing::Values(Service::constant, Service::bursty, Service::heavy_tailed, Service::step_changed),
                                           testing::Values(0.0, 0.2, 0.5)),

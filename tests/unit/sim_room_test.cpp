@@ -46,9 +46,12 @@ TEST(RoomSimulation, ConstantArrivalsAndStaysWaitAsComputed) {
   plan.stay = {Shape::fixed, stay * kSecond};
   const RoomReport report = simulate_room(plan);
   std::vector<double> exact;
-  for (int k = 0; k < n; ++k) exact.push_back(k % c + k / c * stay - k);
+  for (int k = 0; k < n; ++k) {
+    const int begins = k % c + k / c * stay;
+    exact.push_back(begins - k);
+  }
   std::sort(exact.begin(), exact.end());
-  constexpr double rounds = n / c - 1;
+  constexpr int rounds = n / c - 1;
   EXPECT_EQ(report.direct, std::uint64_t{c});
   EXPECT_EQ(report.waits.count(), std::uint64_t{n});
   EXPECT_GE(seconds(static_cast<double>(report.waits.longest())), exact.back());

@@ -150,7 +150,7 @@ local function fill(operation, reply)
       r.rank = r.rank or call('ZRANK', LINE, r.sid) + 1
       epoch, number, rank, interval = s.epoch, r.number, recovering() and 0 or r.rank, poll_interval(r.rank)
       local gap = math.min(operation.gap + math.floor(operation.gap / 2), 90000000)
-      local due = now + math.max(2 * interval, gap)
+      local due = now + math.max(2 * interval, 2000000, gap)
       if due < r.when then put(r, WAITING, r.number, due, due) end
       r.stamp = due
       touch(r)

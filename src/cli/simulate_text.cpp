@@ -75,10 +75,12 @@ void add_outcomes(Rows& rows, const sim::RoomReport& report) {
 }
 
 std::string errors_of(const sim::EstimateErrors& e) {
-  const std::string told =
-      "half of them within " + percent(e.error(0.5)) + ", nine of ten within " + percent(e.error(0.9)) + " of the true ones";
-  const std::string untold = e.untold == 0 ? "" : ", " + number(e.untold) + " of them were \"not known yet\"";
-  return told + " (" + number(e.count) + " judged" + untold + ")";
+  std::string told;
+  if (std::isfinite(e.error(0.5))) told += "half of them within " + percent(e.error(0.5));
+  if (std::isfinite(e.error(0.9))) told += ", nine of ten within " + percent(e.error(0.9));
+  if (!told.empty()) told += " of the true ones ";
+  const std::string untold = e.untold == 0 ? "" : ", " + number(e.untold) + " of them \"not known yet\"";
+  return told + "(" + number(e.count) + " judged" + untold + ")";
 }
 
 void add_grants(Rows& rows, const sim::RoomReport& report) {

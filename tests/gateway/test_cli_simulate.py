@@ -2,7 +2,9 @@
 
 import json
 import re
+import shlex
 import time
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -164,3 +166,23 @@ def test_a_bar_on_a_terminal_alone():
         seen = terminal.read_until(lambda text: "simulated" in text, 20)
         assert "[" in seen and "came" in seen
         terminal.end()
+
+
+def shown_runs():
+    """Commands of docs/tuning.md about rooms, with what the page says they print: [(words, lines)]."""
+    page = (Path(__file__).resolve().parents[2] / "docs/tuning.md").read_text().replace("\\\n", "")
+    for command, output in re.findall(r"^\$ fairway (simulate room[^\n|]*)[^\n]*\n(.*?)\n```", page, re.MULTILINE | re.DOTALL):
+        yield shlex.split(command), output.splitlines()
+
+
+def shape(line):
+    """The line without its figures: those of another processor's arithmetic may differ a little."""
+    return re.sub(r"(N ?)+", "N", re.sub(r"\d[\d.]*[a-z%]*|[▁-█]+", "N", line)).split()
+
+
+def test_the_tuning_page_shows_what_the_command_prints():
+    runs = list(shown_runs())
+    assert len(runs) >= 5
+    for words, shown in runs:
+        printed = [shape(line) for line in told(*words).splitlines()]
+        assert [line for line in shown if shape(line) not in printed] == [], words

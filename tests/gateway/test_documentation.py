@@ -14,7 +14,7 @@ from harness.limits import scaled
 from harness.nginx import check
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["README.md", "docs/api.md", "docs/deploying.md", "docs/directives.md", "docs/examples.md", "docs/fair-queue.md", "docs/operating.md"]
+PAGES = ["README.md", "docs/api.md", "docs/deploying.md", "docs/directives.md", "docs/examples.md", "docs/fair-queue.md", "docs/operating.md", "docs/tuning.md"]
 LOCATION = re.compile(r"\s*location\b")
 UPSTREAM = "upstream app { server 127.0.0.1:1; }"
 

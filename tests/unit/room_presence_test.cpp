@@ -42,6 +42,18 @@ TEST(RoomPresence, AGrantLastsUntilTheVisitorIsDueToAsk) {
   EXPECT_EQ(room.enter(crowd[1]).state, State::admitted);
 }
 
+TEST(RoomPresence, WhoIsToldToAskInLessThanASecondIsThereForTwo) {  // Retry-After is whole seconds, one at least
+  Settings settings = settings_of(1);
+  settings.poll_min = 100'000;
+  for (const Micros silent : {2 * kSecond, 2 * kSecond + 1}) {
+    Room room(settings);
+    auto crowd = arrive(room, 1, 2);
+    room.now += silent - 1000;
+    room.release(crowd[0]);
+    EXPECT_EQ(room.summary.granted, silent == 2 * kSecond ? 1U : 0U);
+  }
+}
+
 TEST(RoomPresence, ASlotEndsAfterSessionTimeoutWithoutHeartbeat) {  // case 4
   Room room(settings_of(1));
   Visitor v = room.visitor(1);

@@ -15,9 +15,8 @@ namespace fairway::ngx {
 struct Board {
   static constexpr std::size_t kMaxText = 512 * 1024;  // bytes
 
-  std::atomic<std::uint64_t> version;     // 0: nothing was ever changed
-  std::atomic<std::uint64_t> saved;       // the version that is in the state folder
-  std::atomic<std::uint64_t> generation;  // of nginx's configuration: grows with each start and reload
+  std::atomic<std::uint64_t> version;  // 0: nothing was ever changed
+  std::atomic<std::uint64_t> saved;    // the version that is in the state folder
   std::size_t sizes[2];
   operate::EventRing events;
   char texts[2][kMaxText];

@@ -49,13 +49,12 @@ class Live {
   Board& board() const noexcept;
   void take_over();
   void adjust_rooms();
-  void adjust_queues();
+  void adjust_queues(std::uint64_t version);
   RoomConf& made(const std::string& name);
   std::vector<std::string_view> names_in_use(std::string_view name) const;
 
   MainConf& conf_;
   ngx_cycle_t* cycle_;
-  std::uint64_t generation_;
   std::uint64_t version_ = 0;
   operate::Adjustments adjustments_;
   operate::Adjustments previous_;

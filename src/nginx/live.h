@@ -44,11 +44,15 @@ class Live {
   const operate::RoomAdjustment& adjustment(const RoomConf& room) const noexcept;
   const operate::Overrides& adjustment(const QueueConf& queue) const noexcept;
   std::uint64_t version() const noexcept { return version_; }
+  // Rooms whose changes cannot count here, though they do at the gateway that made them; a sentence each.
+  std::span<const std::string> refused() const noexcept { return refused_; }
 
  private:
   Board& board() const noexcept;
   void take_over();
   void adjust_rooms();
+  void adjust(RoomConf& room);
+  void refuse(std::string_view room, const std::string& why);
   void adjust_queues();
   RoomConf& made(const std::string& name);
   std::vector<std::string_view> names_in_use(std::string_view name) const;
@@ -67,6 +71,7 @@ class Live {
   std::vector<RoomConf*> by_index_;
   std::vector<RoomConf*> rooms_;
   operate::AttachTable attach_;
+  std::vector<std::string> refused_;
 };
 
 }  // namespace fairway::ngx

@@ -69,7 +69,7 @@ struct RoomRow {
 inline constexpr std::uint32_t kPollFlood = 100;
 
 struct Shared {
-  static constexpr std::uint64_t kLayout = 0x66616972'00000002;  // "fair", version
+  static constexpr std::uint64_t kLayout = 0x66616972'00000003;  // "fair", version
   static constexpr std::size_t kRooms = 256;
 
   std::uint64_t layout;
@@ -89,9 +89,12 @@ struct Shared {
   // Of a shared store:
   valkey::Breaker breaker;
   StoreStats store_stats;
-  std::atomic<std::uint64_t> logged_outage;   // Breaker::outages() of the latest outage in the log
-  std::atomic<std::int64_t> last_outage_log;  // Unix seconds
-  std::atomic<bool> outage_said;              // that it is over is to be said, too
+  std::atomic<std::uint64_t> logged_outage;     // Breaker::outages() of the latest outage in the log
+  std::atomic<std::int64_t> last_outage_log;    // Unix seconds
+  std::atomic<bool> outage_said;                // that it is over is to be said, too
+  std::atomic<std::int64_t> last_sync;          // ms; one worker twice a second looks for changed settings
+  std::atomic<std::int64_t> settings_shared;    // Unix seconds: when store and board were last found to hold the same
+  std::atomic<std::int64_t> last_settings_log;  // Unix seconds
   LastRanks* ranks;
   // Of the operators:
   operate::SessionNetworks* networks;  // under the lock

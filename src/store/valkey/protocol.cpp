@@ -176,6 +176,8 @@ void take_changes(Fields& fields, Response& response) {
   }
 }
 
+}  // namespace
+
 std::array<char, 40> sha1_hex(std::string_view text) {
   std::array<unsigned char, SHA_DIGEST_LENGTH> digest{};
   SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
@@ -187,8 +189,6 @@ std::array<char, 40> sha1_hex(std::string_view text) {
   }
   return hex;
 }
-
-}  // namespace
 
 std::string_view script_sha1() noexcept {
   static const std::array<char, 40> hex = sha1_hex(script_text());

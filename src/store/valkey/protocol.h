@@ -12,6 +12,7 @@
 // asked for its id, how many it ended, whether it is done.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,7 @@ namespace fairway::valkey {
 // The script's text and its SHA-1 in 40 hex digits, as EVALSHA wants it.
 std::string_view script_text() noexcept;
 std::string_view script_sha1() noexcept;
+std::array<char, 40> sha1_hex(std::string_view text);
 
 // Most operations of one call, so that no call keeps the store busy for long (a few µs each).
 inline constexpr std::size_t kMaxOperations = 256;

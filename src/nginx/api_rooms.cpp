@@ -32,7 +32,7 @@ Figures figures_of(Worker& worker, const RoomConf& room) noexcept {
 // Everything that PUT takes, as GET shows it.
 Json settings_of(Worker& worker, const RoomConf& room) {
   const RoomAdjustment& adjustment = worker.live().adjustment(room);
-  Json settings = operate::settings_json(operate::room_fields(), static_cast<const RoomSettings&>(room), adjustment.fields);
+  Json settings = operate::settings_json(operate::room_fields(), static_cast<const RoomSettings&>(room), worker.live().overrides(room));
   settings["attach"] = operate::attach_json(adjustment.attach);
   return settings;
 }
@@ -79,7 +79,7 @@ Json room_json(Worker& worker, const RoomConf& room) {
       {"recovering", summary.recovering},
       {"store", store_json(worker)},
       {"settings", settings_of(worker, room)},
-      {"file", operate::file_json(operate::room_fields(), live.adjustment(room).fields)},
+      {"file", operate::file_json(operate::room_fields(), live.overrides(room))},
   };
 }
 

@@ -83,7 +83,7 @@ void Live::adjust_rooms() {
     if (rooms_.size() < Shared::kRooms) {
       rooms_.push_back(&made(name));
     } else {
-      refuse(name, "it cannot be made here, where there are " + std::to_string(Shared::kRooms) + " rooms already");
+      refused_.emplace(name, "it cannot be made here, where there are " + std::to_string(Shared::kRooms) + " rooms already");
     }
   }
   for (RoomConf* room : rooms_) {
@@ -98,7 +98,7 @@ void Live::adjust(RoomConf& room) {
   auto problem = operate::apply(operate::room_fields(), changed.fields, settings);
   problem = problem ? problem : operate::check_together(settings);
   if (problem) {
-    refuse(view(room.name), "what was changed at another gateway does not fit nginx.conf here, which counts: " + problem->detail);
+    refused_.emplace(view(room.name), "what was changed at another gateway does not fit nginx.conf here, which counts: " + problem->detail);
     settings = file(room);
   }
   settings.settings.mode = changed.mode;
@@ -106,10 +106,6 @@ void Live::adjust(RoomConf& room) {
   for (const operate::Attachment& attachment : changed.attach) {
     attach_.add(attachment.host, attachment.path, room.index);
   }
-}
-
-void Live::refuse(std::string_view room, const std::string& why) {
-  refused_.push_back("Room " + std::string(room) + ": " + why + ".");
 }
 
 // A worker of an earlier configuration, which waits for its last requests, leaves the limits to the new ones.
@@ -190,9 +186,13 @@ const operate::RoomAdjustment& Live::adjustment(const RoomConf& room) const noex
   return found == adjustments_.rooms.end() ? unadjusted_room_ : found->second;
 }
 
+const operate::Overrides& Live::overrides(const RoomConf& room) const noexcept {
+  return refused_.contains(view(room.name)) ? no_overrides_ : adjustment(room).fields;
+}
+
 const operate::Overrides& Live::adjustment(const QueueConf& queue) const noexcept {
   const auto found = adjustments_.queues.find(view(queue.name));
-  return found == adjustments_.queues.end() ? unadjusted_queue_ : found->second;
+  return found == adjustments_.queues.end() ? no_overrides_ : found->second;
 }
 
 }  // namespace fairway::ngx

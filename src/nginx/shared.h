@@ -93,7 +93,7 @@ struct Shared {
   std::atomic<std::int64_t> last_outage_log;    // Unix seconds
   std::atomic<bool> outage_said;                // that it is over is to be said, too
   std::atomic<std::int64_t> last_sync;          // ms; one worker twice a second looks for changed settings
-  std::atomic<std::int64_t> settings_shared;    // Unix seconds: when store and board were last found to hold the same
+  std::atomic<bool> settings_not_shared;        // the store answers, and yet they cannot be given to it or taken from it
   std::atomic<std::int64_t> last_settings_log;  // Unix seconds
   LastRanks* ranks;
   // Of the operators:

@@ -101,7 +101,7 @@ void SharedSettings::take(const valkey::SettingsReply& reply) {
 }
 
 void SharedSettings::in_step() noexcept {
-  worker_.shared().settings_shared.store(ngx_time(), std::memory_order_relaxed);
+  worker_.shared().settings_not_shared.store(false, std::memory_order_relaxed);
 }
 
 SharedSettings::Adopted SharedSettings::adopt(const valkey::SettingsReply& reply) {

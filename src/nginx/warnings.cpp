@@ -51,6 +51,18 @@ void about_rooms(Worker& worker, std::vector<Warning>& all) {
   }
 }
 
+void about_shared_settings(Worker& worker, std::vector<Warning>& all) {
+  for (const auto& [room, why] : worker.live().refused()) {
+    all.push_back({"settings_not_fitting", "Room " + room + ": " + why + "."});
+  }
+  if (worker.shared().settings_not_shared.load(std::memory_order_relaxed)) {
+    all.push_back(
+        {"settings_not_shared",
+         "The store answers but does not take what operators change, or holds what this gateway does not understand: changes of rooms "
+         "are refused, and those of other gateways do not count here. The log says why."});
+  }
+}
+
 void about_queues(Worker& worker, std::vector<Warning>& all) {
   const auto now = static_cast<std::int64_t>(ngx_current_msec / 1'000) + 1;  // OneAddress counts so
   for (const QueueConf* queue : worker.live().queues()) {
@@ -76,6 +88,7 @@ std::vector<Warning> warnings_of(Worker& worker) {
   std::vector<Warning> all;
   about_files(worker.conf(), all);
   about_rooms(worker, all);
+  about_shared_settings(worker, all);
   about_queues(worker, all);
   if (lately(worker.shared().one_address.warned.load(std::memory_order_relaxed), static_cast<std::int64_t>(ngx_current_msec / 1'000) + 1)) {
     all.push_back(

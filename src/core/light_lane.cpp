@@ -57,6 +57,11 @@ bool is_young(const Tables& t, std::uint32_t session) noexcept {
   return session == kNone || !t.sessions[session].proven || t.sessions[session].finished < kYoungFinished;
 }
 
+// Whether it is known how long the requests of a session take.
+bool has_size(const Tables& t, std::uint32_t session) noexcept {
+  return session != kNone && t.sessions[session].own.size != 0;
+}
+
 // Slots that are kept for light requests.
 std::uint32_t lane_size(const Tables& t) noexcept {
   return t.limits().order == Order::fifo ? 0 : std::min(t.limits().light_lane, t.limits().concurrency - 1);
@@ -103,7 +108,8 @@ void note_light_arrival(Tables& t, std::uint64_t key) noexcept {
 void lane_start(Tables& t, std::uint32_t index) noexcept {
   Request& r = t.requests[index];
   Lane& lane = t.heart().lane;
-  r.light = r.started == t.now() && is_light(t, {r.network, r.session, r.outer});  // not if registered again
+  const bool at_first_start = r.started == t.now();  // not when it is registered again
+  r.light = at_first_start && has_size(t, r.session) && is_light(t, {r.network, r.session, r.outer});
   r.counts_young = is_young(t, r.session);
   r.counts_bucket = r.outer == kRootBucket;
   if (r.light) {

@@ -186,7 +186,7 @@ Verdict Gate::act_on(const room::Answer& answer, const Token& token) noexcept {
       give_ticket(token.sid, answer.epoch, answer.number);
       return settle(Verdict::Action::reply, Outcome::waiting, describe(answer));
     case room::State::closed:
-      return closed(token);
+      return closed(token, answer);
     case room::State::full:
     case room::State::no_memory:
       return busy(token, kRetryFull);
@@ -220,10 +220,13 @@ Reply Gate::simple(page::Kind kind, std::string_view state, std::uint32_t retry_
   return reply;
 }
 
-// The place is kept, so its ticket has to live on.
-Verdict Gate::closed(const Token& token) noexcept {
-  give_ticket(token.sid, token.epoch, token.number);
-  return settle(Verdict::Action::reply, Outcome::closed, simple(page::Kind::closed, "closed", jitter(kRetryClosed)));
+// The place is kept, so its ticket has to live on, and its holder has to ask as often as before: who does not is passed over when the
+// line opens again.
+Verdict Gate::closed(const Token& token, const room::Answer& answer) noexcept {
+  const bool in_line = answer.number != 0;
+  give_ticket(token.sid, in_line ? answer.epoch : token.epoch, in_line ? answer.number : token.number);
+  const Micros interval = in_line ? answer.interval : kRetryClosed * kSecond;
+  return settle(Verdict::Action::reply, Outcome::closed, simple(page::Kind::closed, "closed", jittered_seconds(interval, worker_.random64())));
 }
 
 // Whatever the token claims is kept: a held place is never lost by a busy answer.

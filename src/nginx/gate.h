@@ -85,7 +85,7 @@ class Gate {
   Verdict act_on(const room::Answer& answer, const Token& token) noexcept;
   Reply describe(const room::Answer& answer) noexcept;
   Reply simple(page::Kind kind, std::string_view state, std::uint32_t retry_after) noexcept;
-  Verdict closed(const Token& token) noexcept;
+  Verdict closed(const Token& token, const room::Answer& answer) noexcept;
   Verdict busy(const Token& token, std::uint32_t retry_after) noexcept;
 
   room::Operation operation(room::Kind kind, const Token& token) const noexcept;

@@ -18,7 +18,7 @@ Verdict Gate::enter_without_store() noexcept {
     if (counts_) {
       worker_.refund_entry(room_, r_->connection->sockaddr);
     }
-    return room_.settings.mode == room::Mode::closed ? closed(asked_) : unavailable();
+    return room_.settings.mode == room::Mode::closed ? closed(asked_, {}) : unavailable();
   }
   give_ticket(asked_.sid, asked_.epoch, asked_.number);
   give_unseen_pass(asked_.sid);

@@ -3,21 +3,19 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
 import type { Health, Room } from "../../web/console/src/api.ts";
-import { Client, ConsoleGateway, host, type Seen } from "./console_gateway.ts";
-import { Visitor } from "./scenarios.ts";
+import { Client, ConsoleGateway, Crowd, host } from "./console_gateway.ts";
+import { rankIs, Visitor } from "./scenarios.ts";
 
 const patience = 15_000; // ms
 
-// Asks as a visitor's page would until the answer is this one.
-async function becomes(client: Client, state: string): Promise<void> {
-  let seen: Seen = { status: 0, state: "" };
-  for (const until = Date.now() + patience; Date.now() < until; await new Promise((done) => setTimeout(done, 400))) {
-    seen = await client.ask();
-    if (seen.state === state) return;
-  }
-  assert.equal(seen.state, state);
+async function eventually(holds: () => boolean): Promise<void> {
+  for (const until = Date.now() + patience; Date.now() < until && !holds(); ) await new Promise((done) => setTimeout(done, 100));
+  assert.ok(holds(), holds.toString());
 }
 
+const isTheApplication = (page: Page) => page.getByText("the application").waitFor();
+
+const noteOf = (page: Page, text: string) => page.locator(".note").filter({ hasText: text, visible: true });
 const dialog = (page: Page) => page.getByRole("dialog");
 const figure = (page: Page, label: string) => page.locator(".figure").filter({ has: page.getByText(label, { exact: true }) }).locator("dd");
 
@@ -85,44 +83,64 @@ function suiteOf(browser: () => Browser, store: "memory" | "shared store"): void
     assert.ok(page.url().endsWith("#/rooms/sale"));
     assert.equal(await page.getByLabel("Host 1").inputValue(), host);
 
-    const [first, second] = await come(2);
-    const visitor = await browser().newContext({ locale: "en-US" });
-    const waiting = await visitor.newPage();
-    await waiting.goto(gateway.shop);
-    await waiting.locator("#rank").filter({ hasText: /^1$/ }).waitFor();
-    const [third, fourth] = await come(2);
-    await figureIs(page, "Inside", /^2of 2$/);
-    await figureIs(page, "Waiting", /^3$/);
+    assert.equal(await gateway.put("rooms/sale", { poll_interval: "1s 5s" }), 200);
+    const crowd = new Crowd();
+    const visitors: Visitor[] = [];
+    const arrive = async () => {
+      visitors.push(await Visitor.come(browser()));
+      return visitors.at(-1)!.tab(gateway.shop);
+    };
+    try {
+      await crowd.come(gateway, 2);
+      const early = await arrive();
+      await rankIs(early, "1");
+      await crowd.come(gateway, 48);
+      const late = await arrive();
+      await rankIs(late, "50");
+      await figureIs(page, "Inside", /^2of 2$/);
+      await figureIs(page, "Waiting", /^50$/);
 
-    await save(page, "Capacity", "4");
-    await page.getByText("1 change saved: in effect now.").waitFor();
-    await waiting.getByText("the application").waitFor();
-    await becomes(third, "application");
-    await figureIs(page, "Inside", /^4of 4$/);
+      await save(page, "Capacity", "20");
+      await page.getByText("1 change saved: in effect now.").waitFor();
+      await isTheApplication(early);
+      await rankIs(late, "32");
+      await figureIs(page, "Inside", /^20of 20$/);
+      await eventually(() => crowd.told("application") === 19);
 
-    await setMode(page, "Hold", "Hold the line", /^1 person in line will not be called.*4 people inside go on/);
-    await page.locator(".badge.hold").waitFor();
-    await save(page, "Capacity", "9");
-    await page.getByText("1 change saved: in effect now.").waitFor();
-    assert.equal((await fourth!.ask()).state, "waiting");
-    assert.equal((await second.ask()).state, "application");
+      await setMode(page, "Hold", "Hold the line", /^32 people in line will not be called.*20 people inside go on/);
+      await page.locator(".badge.hold").waitFor();
+      await noteOf(late, "The line is on hold for the moment.").waitFor();
+      await save(page, "Capacity", "40");
+      await page.getByText("1 change saved: in effect now.").waitFor();
+      await noteOf(late, "The line is on hold for the moment.").waitFor();
+      assert.deepEqual([crowd.told("application"), crowd.told("waiting")], [19, 31]);
 
-    await page.getByLabel("Session", { exact: true }).fill(first.sid);
-    await page.getByRole("button", { name: "End…" }).click();
-    await dialog(page).getByText("This ends 1 person.").waitFor();
-    await dialog(page).getByRole("button", { name: "End now" }).click();
-    await page.getByText("1 session ended.").waitFor();
-    assert.notEqual((await first.ask()).state, "application");
-    await figureIs(page, "Inside", /^3of 9$/);
+      await page.getByLabel("Session", { exact: true }).fill(await visitors[0]!.session("sale"));
+      await page.getByRole("button", { name: "End…" }).click();
+      await dialog(page).getByText("This ends 1 person.").waitFor();
+      await dialog(page).getByRole("button", { name: "End now" }).click();
+      await page.getByText("1 session ended.").waitFor();
+      await early.reload();
+      await rankIs(early, "33");
+      await figureIs(page, "Inside", /^19of 40$/);
 
-    await setMode(page, "Close", "Close the room", /told that it is closed/);
-    assert.equal((await new Client(gateway).come()).state, "closed");
-    assert.equal((await fourth!.ask()).state, "closed");
-    assert.equal((await second.ask()).state, "application");
+      await setMode(page, "Close", "Close the room", /told that it is closed/);
+      await noteOf(late, "Nobody is being let in at the moment.").waitFor();
+      assert.equal((await new Client(gateway).come()).state, "closed");
+      await eventually(() => crowd.told("closed") === 31);
+      assert.equal(crowd.told("application"), 19);
 
-    await setMode(page, "Normal", "Back to normal", /will be called as there is room/);
-    await becomes(fourth!, "application");
-    await visitor.close();
+      await setMode(page, "Normal", "Back to normal", /will be called as there is room/);
+      await figureIs(page, "Inside", /^40of 40$/);
+      await save(page, "Capacity", "60");
+      await isTheApplication(late);
+      await isTheApplication(early);
+      await eventually(() => crowd.told("application") === 50);
+    } finally {
+      await crowd.stop();
+      for (const visitor of visitors) await visitor.close();
+      for (const visitor of visitors) assert.deepEqual(visitor.complaints, []);
+    }
 
     const chart = page.getByRole("img", { name: /^Inside, last 15 minutes/ });
     const counted = async (least: number) => {

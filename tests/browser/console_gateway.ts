@@ -133,6 +133,39 @@ export class Client {
   }
 }
 
+// Visitors who ask again and again, as the waiting page of each would, until they are told to stop. Ends with all its questions answered.
+export class Crowd {
+  private readonly loops: Promise<void>[] = [];
+  private readonly states = new Map<Client, string>();
+  private stopped = false;
+
+  // They come one after the other, so that their order is known.
+  async come(gateway: ConsoleGateway, count: number): Promise<void> {
+    for (let i = 0; i < count; ++i) {
+      const client = new Client(gateway);
+      this.states.set(client, (await client.come()).state);
+      this.loops.push(this.keepAsking(client));
+    }
+  }
+
+  // How many were last told so.
+  told(state: string): number {
+    return [...this.states.values()].filter((one) => one === state).length;
+  }
+
+  async stop(): Promise<void> {
+    this.stopped = true;
+    await Promise.all(this.loops);
+  }
+
+  private async keepAsking(client: Client): Promise<void> {
+    while (!this.stopped) {
+      await new Promise((done) => setTimeout(done, 500));
+      this.states.set(client, (await client.ask()).state);
+    }
+  }
+}
+
 async function listen(server: Server): Promise<number> {
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   return (server.address() as AddressInfo).port;

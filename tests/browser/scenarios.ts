@@ -28,6 +28,12 @@ export class Visitor {
     return page;
   }
 
+  // The session's name in a room that let it in: the fifth field of the pass.
+  async session(room: string): Promise<string> {
+    const pass = (await this.context.cookies()).find(({ name }) => name === `fairway_pass_${room}`);
+    return pass?.value.split(".")[4] ?? "";
+  }
+
   async go(): Promise<void> {
     await this.vanish();
     assert.deepEqual(this.complaints, []);
@@ -40,7 +46,12 @@ export class Visitor {
       const page = this.context.pages().find((tab) => new URL(tab.url()).hostname === domain);
       if (room && page) await this.context.request.post(new URL(`/__fairway/${room}/leave`, page.url()).href);
     }
-    await this.context.close();
+    await this.close();
+  }
+
+  // Leaves slot and place to time out.
+  close(): Promise<void> {
+    return this.context.close();
   }
 }
 

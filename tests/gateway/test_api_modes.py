@@ -72,8 +72,12 @@ def test_closed_turns_newcomers_and_waiters_away_but_keeps_places(operated):
     inside, first, second = enter(running, 3)
     operator.post("rooms/sale/mode", {"mode": "closed"})
     for visitor in (first, second):
-        assert visitor.client("/").json["state"] == "closed" and visitor.page("/").status == 429
-    assert enter(running)[0].client("/").json["state"] == "closed" and inside.page("/").status == 200
+        told = visitor.client("/").json
+        assert told["state"] == "closed" and visitor.page("/").status == 429
+        assert told["retry_after"] <= 4  # as in line: who stops asking loses the turn when the line opens again
+    turned_away = enter(running)[0].client("/").json
+    assert turned_away["state"] == "closed" and turned_away["retry_after"] >= 54
+    assert inside.page("/").status == 200
     operator.post("rooms/sale/mode", {"mode": "normal"})
     assert first.status().json["rank"] == 1 and second.status().json["rank"] == 2
 

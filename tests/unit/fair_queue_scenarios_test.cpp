@@ -40,6 +40,24 @@ TEST_P(FromTwo, T2LightUsersBesideHogsOfLongRequests) {
   }
 }
 
+// From the moment the hogs come: their first requests are as unknown as a visitor's, and all end long after the light users asked.
+TEST_P(FromTwo, T2HogsWhoseRequestsAllTakeLong) {
+  Settings settings = at_c();
+  settings.warm_up = 0;
+  const Nanos before = alone(light());
+  for (const std::uint32_t hogs : {1U, 3U, 10U, 40U}) {
+    for (const Nanos length : {2'000, 10'000}) {
+      Clients clients = slow_hogs(hogs);
+      clients.service = range(length, length);
+      const Report report = play(settings, {light(), clients});
+      EXPECT_LE(report["light"].wait(0.99), before + 50 * ms) << hogs << " of " << length;
+      EXPECT_LE(report["light"].wait(1), 150 * ms) << hogs << " of " << length;
+      EXPECT_EQ(report["light"].failed(), 0U) << hogs << " of " << length;
+      EXPECT_GE(share(settings, report["hog"]), without_lane() * 0.85) << hogs << " of " << length;  // they come after 8 of 60 s
+    }
+  }
+}
+
 TEST_P(FromTwo, T2AHogAlone) {
   Settings settings = at_c();
   settings.length = 75 * s;

@@ -94,6 +94,9 @@ struct Shared {
   std::atomic<bool> outage_said;                // that it is over is to be said, too
   std::atomic<std::int64_t> last_sync;          // ms; one worker twice a second looks for changed settings
   std::atomic<bool> settings_not_shared;        // the store answers, and yet they cannot be given to it or taken from it
+  std::uint32_t other_gateways;                  // of the store, seen in the last minute; this and the next two under the lock
+  bool key_unknown;                              // one of them does not have the key that this gateway signs with
+  char foreign_keys[128];                        // ids of keys that they sign with and this gateway does not have; NUL-terminated
   std::atomic<std::int64_t> last_settings_log;  // Unix seconds
   LastRanks* ranks;
   // Of the operators:

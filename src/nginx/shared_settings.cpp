@@ -2,6 +2,7 @@
 
 #include "nginx/settings_file.h"
 #include "nginx/worker.h"
+#include "operate/shared_keys.h"
 
 namespace fairway::ngx {
 
@@ -25,7 +26,8 @@ std::string gateway_name(const MainConf& conf) {
 
 }  // namespace
 
-SharedSettings::SharedSettings(Worker& worker) : worker_(worker), gateway_(gateway_name(worker.conf())) {}
+SharedSettings::SharedSettings(Worker& worker)
+    : worker_(worker), gateway_(gateway_name(worker.conf())), keys_(operate::shared_keys(worker.keys())) {}
 
 SharedSettings::~SharedSettings() {
   if (ticket_ != 0) {
@@ -76,6 +78,7 @@ void SharedSettings::answered(const valkey::Completion& completion) noexcept {
 }
 
 void SharedSettings::take(const valkey::SettingsReply& reply) {
+  note_gateways(reply);
   if (reply.taken) {
     const Lock lock(worker_.zone());
     worker_.shared().board->set_stamp(offered_);  // the board has had all of it since before it was offered
@@ -97,6 +100,36 @@ void SharedSettings::take(const valkey::SettingsReply& reply) {
       break;
     case Adopted::not_understood:
       break;
+  }
+}
+
+// What is wrong with the keys is said once in the log.
+void SharedSettings::note_gateways(const valkey::SettingsReply& reply) {
+  std::vector<std::string> keys;
+  for (const valkey::SettingsReply::Gateway& gateway : reply.gateways) {
+    keys.push_back(gateway.keys);
+  }
+  const operate::KeyTrouble trouble = operate::compare_keys(keys_, keys);
+  std::string foreign;
+  for (const std::string& id : trouble.foreign) {
+    foreign.append(foreign.empty() ? "" : ", ").append(id);
+  }
+  Shared& shared = worker_.shared();
+  foreign.resize(std::min(foreign.size(), sizeof(shared.foreign_keys) - 1));
+  bool is_new = false;
+  {
+    const Lock lock(worker_.zone());
+    is_new = shared.foreign_keys != foreign || shared.key_unknown != trouble.unknown;
+    shared.other_gateways = static_cast<std::uint32_t>(keys.size());
+    shared.key_unknown = trouble.unknown;
+    std::memcpy(shared.foreign_keys, foreign.c_str(), foreign.size() + 1);
+  }
+  if (is_new && (trouble.unknown || !foreign.empty())) {
+    ngx_log_error(
+        NGX_LOG_WARN, ngx_cycle->log, 0,
+        "fairway: the keys files of the store's gateways differ: keys that others sign with and that are not here: %s; our signing "
+        "key is %s",
+        foreign.empty() ? "none" : foreign.c_str(), trouble.unknown ? "not at every other gateway" : "at every other gateway");
   }
 }
 

@@ -1,6 +1,7 @@
 // The operators' changes of rooms on a shared store, so that each gateway of it has them: one text (operate/shared_adjustments.h) with a
 // random stamp. The board holds this gateway's copy, which counts also while the store is away, and the stamp of the latest text of the
-// store that is in it. One worker twice a second asks for a text with another stamp; what the store lacks it is given.
+// store that is in it. One worker twice a second asks for a text with another stamp; what the store lacks it is given. With the questions
+// the gateways tell each other which keys they have.
 #pragma once
 
 #include <optional>
@@ -45,6 +46,7 @@ class SharedSettings final : private Asker {
   bool publish(const operate::Adjustments& theirs, std::string_view stamp, const std::vector<std::string>* done, std::string_view from);
   void forget_deleted(const operate::Adjustments& before, const operate::Adjustments& after) noexcept;
   void in_step() noexcept;
+  void note_gateways(const valkey::SettingsReply& reply);
 
   Worker& worker_;
   std::string gateway_;

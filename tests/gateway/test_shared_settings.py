@@ -9,6 +9,7 @@ import pytest
 from harness.http1 import request
 from harness.limits import wait_until
 from harness.operator import CONSOLE, Operator
+from harness.shared_rooms import one_keys_file
 from harness.visitor import PAGE
 
 SITE = """
@@ -288,3 +289,57 @@ def test_fair_queues_are_each_gateways_own(site, store):
     assert two.get("queues/app")["concurrency"] == 3
     store.kill()
     assert one.put("queues/app", {"concurrency": 6})["concurrency"] == 6
+
+
+# Keys
+
+
+def warned(operator):
+    return {warning["code"]: warning["detail"] for warning in operator.get("health")["warnings"] if "key" in warning["code"]}
+
+
+def test_gateways_with_different_keys_are_warned_of(site, store):
+    (first, one), (second, two) = site()
+    ids = [running.keys.split(":")[0] for running in (first, second)]
+    for operator, foreign in ((one, ids[1]), (two, ids[0])):
+        wait_until(lambda operator=operator: set(warned(operator)) == {"foreign_keys", "key_unknown_elsewhere"}, SECOND)
+        assert f"({foreign})" in warned(operator)["foreign_keys"] and operator.get("health")["store"]["other_gateways"] == 1
+    assert first.log.count("the keys files of the store's gateways differ") == 1 and ids[1] in first.log
+    seen = b" ".join(store.command("ZRANGE", "fairway:{all}:gateways", 0, -1)).decode()
+    for running in (first, second):
+        secret = running.keys.split(":")[1].strip()
+        assert running.keys.split(":")[0] in seen and secret not in seen and secret not in running.log
+    one_keys_file([first, second])
+    for operator in (one, two):
+        wait_until(lambda operator=operator: warned(operator) == {}, SECOND)
+    assert first.log.count("the keys files of the store's gateways differ") == 1
+
+
+def test_keys_of_one_id_and_two_secrets(site):
+    (first, one), (second, _) = site()
+    (second.state / "keys").write_text(first.keys.split(":")[0] + ":" + second.keys.split(":")[1])
+    second.reload()
+    wait_until(lambda: first.keys.split(":")[0] in warned(one).get("foreign_keys", ""), SECOND)
+
+
+def test_a_rotation_in_its_order_is_no_warning(site, store):
+    (first, one), (second, two) = site()
+    one_keys_file([first, second])
+    wait_until(lambda: (warned(one), warned(two)) == ({}, {}), SECOND)
+    old, new = first.keys.strip(), "next1:" + "A" * 43 + "="
+
+    def told():
+        """Of each gateway the ids of its keys."""
+        members = [member.decode().split(" ") for member in store.command("ZRANGE", "fairway:{all}:gateways", 0, -1)]
+        return sorted([key.split(":")[0] for key in member[1:]] for member in members)
+
+    before = first.log.count("keys files of the store's gateways differ")
+    previous = [old]
+    for keys in ([old, new], [new, old], [new]):
+        for done, running in enumerate((first, second)):
+            (running.state / "keys").write_text("\n".join(keys))
+            running.reload()
+            wait_until(lambda: told() == sorted([key.split(":")[0] for key in file] for file in ([keys, previous] if done == 0 else [keys, keys])), SECOND)
+            assert (warned(one), warned(two)) == ({}, {})
+        previous = keys
+    assert first.log.count("keys files of the store's gateways differ") == before

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import api_load
 import micro
 import queue_side_by_side
 import room_gateway
@@ -17,7 +18,7 @@ import store_gateway
 
 HERE = Path(__file__).resolve().parent
 BUILD = HERE.parent / "build"
-SECTIONS = {"room-gateway": room_gateway.run, "queue": queue_side_by_side.run, "queue-overhead": queue_side_by_side.overhead, "store": store.run, "store-gateway": store_gateway.run, "micro": micro.run}
+SECTIONS = {"room-gateway": room_gateway.run, "queue": queue_side_by_side.run, "queue-overhead": queue_side_by_side.overhead, "store": store.run, "store-gateway": store_gateway.run, "api-load": api_load.run, "micro": micro.run}
 
 
 def machine():

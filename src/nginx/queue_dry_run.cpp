@@ -73,7 +73,6 @@ VirtualTurn* make_virtual(const Turn& real) noexcept {
 
 void rehearse(Turn& turn) noexcept {
   turn.phase = Turn::Phase::running;
-  turn.started = steady_clock_ns();
   turn.rehearsal = make_virtual(turn);
   turn.has_status = turn.rehearsal != nullptr;
   if (turn.rehearsal != nullptr) {
@@ -84,6 +83,7 @@ void rehearse(Turn& turn) noexcept {
       add_timer(&other.event, static_cast<ngx_msec_t>(other.conf->limits.timeout / queue::kMillisecond));
     }
   }
+  turn.started = steady_clock_ns();  // not before a virtual turn that came directly, so that the two end together and without a timer
 }
 
 void end_rehearsal(Turn& turn, const queue::Outcome& outcome) noexcept {

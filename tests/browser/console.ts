@@ -1,16 +1,22 @@
 // What an operator goes through in a real browser, against a real gateway, while visitors come.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import type { Health, Room } from "../../web/console/src/api.ts";
 import { Client, ConsoleGateway, Crowd, host } from "./console_gateway.ts";
 import { rankIs, Visitor } from "./scenarios.ts";
 
-const patience = 15_000; // ms
+const patience = 60_000; // ms
 
 async function eventually(holds: () => boolean): Promise<void> {
   for (const until = Date.now() + patience; Date.now() < until && !holds(); ) await new Promise((done) => setTimeout(done, 100));
   assert.ok(holds(), holds.toString());
+}
+
+async function hasFocus(element: Locator): Promise<void> {
+  let has = false;
+  for (const until = Date.now() + patience; !has && Date.now() < until; ) has = await element.evaluate((it) => it === document.activeElement);
+  assert.ok(has);
 }
 
 const isTheApplication = (page: Page) => page.getByText("the application").waitFor();
@@ -83,7 +89,8 @@ function suiteOf(browser: () => Browser, store: "memory" | "shared store"): void
     assert.ok(page.url().endsWith("#/rooms/sale"));
     assert.equal(await page.getByLabel("Host 1").inputValue(), host);
 
-    assert.equal(await gateway.put("rooms/sale", { poll_interval: "1s 5s" }), 200);
+    // who is called while a question is overdue by as long as this loses the turn: more than a busy machine keeps a page waiting
+    assert.equal(await gateway.put("rooms/sale", { poll_interval: "4s 5s" }), 200);
     const crowd = new Crowd();
     const visitors: Visitor[] = [];
     const arrive = async () => {
@@ -168,7 +175,7 @@ function suiteOf(browser: () => Browser, store: "memory" | "shared store"): void
     const field = page.getByLabel("Refresh");
     await page.locator("#field-refresh-error").filter({ hasText: /half of "session_timeout"/ }).waitFor();
     assert.equal(await field.getAttribute("aria-invalid"), "true");
-    assert.ok(await field.evaluate((input) => input === document.activeElement));
+    await hasFocus(field);
     assert.equal((await gateway.api<Room>("rooms/sale")).settings["refresh"], "15s");
     await page.getByRole("button", { name: "Discard" }).click();
     assert.equal(await field.inputValue(), "15s");
@@ -217,7 +224,7 @@ function suiteOf(browser: () => Browser, store: "memory" | "shared store"): void
     }
     await page.keyboard.press("Escape");
     await dialog(page).waitFor({ state: "detached" });
-    assert.ok(await button.evaluate((element) => element === document.activeElement));
+    await hasFocus(button);
     await page.keyboard.press("Enter");
     await dialog(page).getByRole("button", { name: "End now" }).press("Enter");
     await page.getByText("3 sessions ended.").waitFor();

@@ -42,14 +42,14 @@ export class ConsoleGateway {
     const state = mkdtempSync(join(tmpdir(), "fairway-console-"));
     const storePort = shared ? await freePort() : 0;
     const store = shared ? spawn("redis-server", ["--port", `${storePort}`, "--bind", "127.0.0.1", "--save", "", "--dir", state], { stdio: "ignore" }) : null;
-    if (shared) flags = [...flags, "--store", `redis://127.0.0.1:${storePort}`];
+    if (shared) flags = [...flags, "--store", `redis://127.0.0.1:${storePort} timeout=5s`];
     const command = process.env["FAIRWAY_COMMAND"] ?? "../build/fairway";
     const listening = ["--upstream", `http://127.0.0.1:${upstream}`, "--listen", `127.0.0.1:${port}`, "--state", state];
     let output = "";
     const gateway = spawn(command, ["run", ...listening, ...flags], { stdio: ["ignore", "pipe", "pipe"] });
     for (const stream of [gateway.stdout, gateway.stderr]) stream?.on("data", (text: Buffer) => (output = (output + text).slice(-4000)));
     const made = new ConsoleGateway(port, state, application, gateway, store);
-    for (let i = 0; i < 200 && gateway.exitCode === null; ++i) {
+    for (let i = 0; i < 1000 && gateway.exitCode === null; ++i) {
       if (await made.answers()) return made;
       await new Promise((done) => setTimeout(done, 50));
     }
@@ -171,10 +171,14 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
+// Below the ports that the system hands out to whoever connects.
 async function freePort(): Promise<number> {
-  const listener = createListener();
-  await new Promise<void>((done) => listener.listen(0, "127.0.0.1", done));
-  const { port } = listener.address() as AddressInfo;
-  await new Promise((done) => listener.close(done));
-  return port;
+  for (;;) {
+    const port = 20_000 + Math.floor(Math.random() * 12_000);
+    const listener = createListener();
+    const free = await new Promise<boolean>((done) => listener.once("error", () => done(false)).listen(port, "127.0.0.1", () => done(true)));
+    if (!free) continue;
+    await new Promise((done) => listener.close(done));
+    return port;
+  }
 }

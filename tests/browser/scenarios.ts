@@ -4,7 +4,7 @@ import { test } from "node:test";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import type { Gateway } from "./gateway.ts";
 
-const patience = 20_000; // ms for anything to happen
+const patience = 60_000; // ms for anything to happen
 
 // A visitor with a fresh browser profile; `complaints` collects what the browser has against the page.
 export class Visitor {
@@ -151,7 +151,7 @@ export function scenarios(name: string, browser: () => Browser, make: () => Prom
     const page = await visitor.tab(gateway.url);
     await rankIs(page, "2");
     await page.clock.install();
-    await page.clock.pauseAt(Date.now() + 1000); // from here on no timer of the page fires by itself
+    await page.clock.pauseAt(Date.now() + 60_000); // from here on no timer of the page fires by itself
     await page.reload();
     await rankIs(page, "2");
     await gateway.advance();

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from harness.http1 import request
+from harness.http1 import Connection, format_request, request
 from harness.limits import wait_until
 from harness.operator import CONSOLE, ROOM, Operator
 from harness.visitor import PAGE, Visitor
@@ -137,10 +137,12 @@ def test_a_flood_of_polls(operated):
     for _ in range(50):
         waiter.status()
     assert "poll_flood" not in warnings(operator)
+    poll = format_request("GET", waiter.own("status"), [("Cookie", f"fairway_ticket_sale={waiter.jar['fairway_ticket_sale'].value}")])
 
     def flood():
-        for _ in range(300):
-            waiter.status()
+        with Connection(running.address) as connection:  # all in one piece: they must come within a second
+            connection.send(poll * 300)
+            assert [connection.read_response().status for _ in range(300)] == [200] * 300
         return "poll_flood" in warnings(operator)
 
     wait_until(flood, 30)
@@ -195,5 +197,7 @@ def test_the_history_has_no_gaps_while_workers_take_turns(operated):
     time.sleep(4)
     running.kill_worker()
     time.sleep(2)
-    told = operator.get(f"rooms/sale/history?since={begun}")
-    assert len(told["inside"]) >= 5 and told["inside"][:-2] == [1] * (len(told["inside"]) - 2)
+    inside = operator.get(f"rooms/sale/history?since={begun}")["inside"]
+    while inside and inside[-1] is None:  # the seconds since the last look
+        inside.pop()
+    assert len(inside) >= 4 and inside == [1] * len(inside)

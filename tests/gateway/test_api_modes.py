@@ -191,4 +191,4 @@ def test_after_an_eviction_passes_are_soon_taken_on_their_word_again(operated):
     operator.post("rooms/sale/evict", {"all": True})
     visitor = enter(running)[0]
     operator.post("rooms/sale/evict", {"network": "198.51.100.0/24"})
-    wait_until(lambda: states([visitor]) == ["pass"], 5, message="every request asks the store")
+    wait_until(lambda: states([visitor]) == ["pass"], message="every request asks the store")

@@ -27,14 +27,14 @@ FIXED = {"outer_flows": 4096, "inner_flows": 16384, "inner_cookies": ["sessionid
 @pytest.fixture
 def queue(gateway, origin):
     def make(settings="", **options):
-        origin.on("/slow", Answer(delay=2.0))
+        origin.on("/slow", Answer(delay=2.0)).on("/held", Answer(hold=True))
         running = gateway(QUEUE.replace("@SETTINGS@", settings), origin=origin, **options)
         return running, Operator(running)
 
     return make
 
 
-def pending(running, count, target="/slow", client="203.0.113.7"):
+def pending(running, count, target="/held", client="203.0.113.7"):
     return [Pending(running.address, target, headers=[("X-Client", client), ("User-Agent", f"u{number}")]) for number in range(count)]
 
 
@@ -49,28 +49,30 @@ def test_a_queue_at_rest(queue):
     assert operator.get("queues") == {"queues": [shown]}
 
 
-def test_concurrency_raised_lets_waiting_requests_start_at_once(queue):
+def test_concurrency_raised_lets_waiting_requests_start_at_once(queue, origin):
     running, operator = queue(workers=2)
     requests = pending(running, 4)
-    wait_until(lambda: (operator.get("queues/app")["running"], operator.get("queues/app")["waiting"]) == (1, 3), 5)
+    wait_until(lambda: (operator.get("queues/app")["running"], operator.get("queues/app")["waiting"]) == (1, 3))
     shown = operator.put("queues/app", {"concurrency": 4})
     assert (shown["concurrency"], shown["settings"]["light_lane"], shown["file"]) == (4, "1", {"concurrency": 1})
     operator.put("queues/app", {"light_lane": "off"})
-    wait_until(lambda: operator.get("queues/app")["running"] == 4, 1, message="the change did not reach the queue")
+    wait_until(lambda: operator.get("queues/app")["running"] == 4, message="the change did not reach the queue")  # while none ends
+    origin.release()
     assert [one.response().status for one in requests] == [200] * 4
     assert operator.put("queues/app", {"concurrency": None, "light_lane": None})["settings"] == SETTINGS
 
 
-def test_size_and_timeout_count_at_once(queue):
+def test_size_and_timeout_count_at_once(queue, origin):
     running, operator = queue(workers=2)
-    operator.put("queues/app", {"size": 1, "timeout": "300ms"})
+    operator.put("queues/app", {"size": 1, "timeout": "3s"})
     first, = pending(running, 1)
-    wait_until(lambda: operator.get("queues/app")["running"] == 1, 5)
+    wait_until(lambda: operator.get("queues/app")["running"] == 1)
     second, = pending(running, 1)
-    wait_until(lambda: operator.get("queues/app")["waiting"] == 1, 5)
+    wait_until(lambda: operator.get("queues/app")["waiting"] == 1)
     full = request(running.address, "GET", "/", [("X-Client", "203.0.113.7"), ("User-Agent", "u0")])
     assert (full.status, full.headers.get("X-Turn")) == (503, "full")
     timed_out = second.response()
+    origin.release()
     assert (timed_out.status, timed_out.headers.get("X-Turn")) == (503, "timeout") and first.response().status == 200
     totals = operator.get("queues/app")["totals"]
     assert (totals["direct"], totals["full"], totals["timeout"]) == (1, 1, 1)
@@ -158,16 +160,17 @@ def test_the_file_wins_when_its_value_changes(queue):
     assert operator.get("queues") == {"queues": []} and "queue app is not in nginx.conf any more" in running.log
 
 
-def test_a_reload_while_requests_run_keeps_the_changed_limit(queue):
+def test_a_reload_while_requests_run_keeps_the_changed_limit(queue, origin):
     running, operator = queue(workers=2)
     operator.put("queues/app", {"concurrency": 3, "light_lane": "off"})
     requests = pending(running, 6)
-    wait_until(lambda: (operator.get("queues/app")["running"], operator.get("queues/app")["waiting"]) == (3, 3), 5)
+    wait_until(lambda: (operator.get("queues/app")["running"], operator.get("queues/app")["waiting"]) == (3, 3))
     running.process.send_signal(1)
     most, until = 0, time.monotonic() + 1.5
     while time.monotonic() < until:
         most = max(most, operator.get("queues/app")["running"])
     assert most == 3
+    origin.release()
     assert [one.response().status for one in requests] == [200] * 6
 
 

@@ -15,7 +15,7 @@ def pair(gateway, origin, store):
     """Two gateways with room `sale` on one store, each with its operator: ((gateway, operator), (gateway, operator))."""
 
     def make(settings=WIDE, **options):
-        text = "set_real_ip_from 127.0.0.1; real_ip_header X-Client;" + ROOM.replace("@SETTINGS@", settings).replace("@STORE@", store.url) + CONSOLE
+        text = "set_real_ip_from 127.0.0.1; real_ip_header X-Client;" + ROOM.replace("@SETTINGS@", settings).replace("@STORE@", f"{store.url} timeout=2s") + CONSOLE
         gateways = [gateway(text, origin=origin, **options) for _ in range(2)]
         one_keys_file(gateways)
         return [(running, Operator(running)) for running in gateways]
@@ -41,7 +41,7 @@ def test_counts_are_those_of_all(pair):
     enter(one, 2)
     enter(two, 1)
     for told in (operator, other):
-        wait_until(lambda told=told: told.get("rooms/sale")["inside"] == 3, 3)
+        wait_until(lambda told=told: told.get("rooms/sale")["inside"] == 3)
         assert told.get("rooms/sale")["store"] == {"kind": "shared", "reachable": True}
 
 
@@ -52,7 +52,7 @@ def test_many_are_refused_everywhere(pair, body, ended):
     assert {state_at(two, visitor) for visitor in near} <= {"pass", "refreshed"}
     assert operator.post("rooms/sale/evict", body) == {"ended": ended}
     for running in (one, two):
-        wait_until(lambda running=running: {state_at(running, visitor) for visitor in near} == {"new"}, 1.5, message="the other gateway lets them in")
+        wait_until(lambda running=running: {state_at(running, visitor) for visitor in near} == {"new"}, message="the other gateway lets them in")
     assert {state_at(two, visitor) for visitor in far} == ({"new"} if ended == 5 else {"refreshed"}) or ended == 3
 
 
@@ -61,7 +61,7 @@ def test_one_is_refused_everywhere(pair):
     visitor, kept = enter(one, 2)
     assert other.post("rooms/sale/evict", {"sid": visitor.passed.sid}) == {"ended": 1}
     for running in (one, two):
-        wait_until(lambda running=running: state_at(running, visitor) == "new", 1.5, message="the other gateway lets it in")
+        wait_until(lambda running=running: state_at(running, visitor) == "new", message="the other gateway lets it in")
         assert state_at(running, kept) in ("pass", "refreshed")
     assert operator.post("rooms/sale/evict", {"sid": visitor.passed.sid, "line": True}) == {"ended": 0}
 
@@ -84,16 +84,16 @@ def test_a_store_that_is_away(pair, store):
     store.pause()
     for body in ({"network": "198.51.100.0/24"}, {"sid": "0" * 32}):  # nobody's: what was sent may yet be done
         assert "does not answer" in operator.refused(503, "POST", "rooms/sale/evict", body)["detail"]
-    wait_until(lambda: operator.get("health")["store"]["reachable"] is False, 5)
+    wait_until(lambda: operator.get("health")["store"]["reachable"] is False)
     assert "every gateway" in operator.refused(503, "PUT", "rooms/sale", {"capacity": 7})["detail"]
     assert operator.get("health")["store"]["breaker"] == "open"
     store.resume()
     wait_until(lambda: operator.get("health")["store"]["reachable"], 15)
-    assert operator.get("rooms/sale")["inside"] == 1
+    wait_until(lambda: operator.get("rooms/sale")["inside"] == 1)
 
 
 def test_a_room_made_here(gateway, origin, store):
-    text = "fairway_store @STORE@; server { listen @LISTEN@; location / { waiting_room auto; proxy_pass http://@ORIGIN@; } }".replace("@STORE@", store.url)
+    text = "fairway_store @STORE@; server { listen @LISTEN@; location / { waiting_room auto; proxy_pass http://@ORIGIN@; } }".replace("@STORE@", f"{store.url} timeout=5s")
     running = gateway(text + CONSOLE, origin=origin, workers=2)
     operator = Operator(running)
     operator.put("rooms/flash", {"capacity": 1, "attach": [{"host": "localhost"}]}, status=201)

@@ -22,7 +22,7 @@ def busy(gateway, origin):
     running = gateway(QUEUE, origin=origin)
     operator = Operator(running)
     sent = [Pending(running.address, "/held", headers=[("X-Client", client)]) for client in ("203.0.113.7", "203.0.113.8", "198.51.100.1")]
-    wait_until(lambda: (operator.get("queues/app")["running"], operator.get("queues/app")["waiting"]) == (1, 2), 5)
+    wait_until(lambda: (operator.get("queues/app")["running"], operator.get("queues/app")["waiting"]) == (1, 2))
     yield Cli(running.address_of(2)), operator
     origin.release()
     assert [each.response().status for each in sent] == [200] * 3

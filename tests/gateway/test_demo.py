@@ -85,14 +85,14 @@ def test_shop_asks_nobody_else_for_anything(shop):
 
 
 def test_crowd_shops_and_goes_home(shop):
-    numbers = last_line(crowd("--url", url_of(shop), "--visitors", 12, "--over", 0, "--pace", 0.05, "--minutes", 1, "--seed", 1))
+    numbers = last_line(crowd("--url", url_of(shop), "--visitors", 12, "--over", 0, "--pace", 0.05, "--minutes", 2, "--seed", 1))
     assert numbers["arrived"] == numbers["entered"] == numbers["bought"] + numbers["left"] == 12
     assert numbers["waiting"] == numbers["inside"] == 0
 
 
 def test_crowd_waits_in_line(running, shop):
     gateway = running("--upstream", url_of(shop), "--capacity", "3")
-    done = crowd("--url", url_of(gateway.address), "--visitors", 9, "--over", 0, "--pace", 0.05, "--minutes", 1.5, "--impatient", 0, "--seed", 1)
+    done = crowd("--url", url_of(gateway.address), "--visitors", 9, "--over", 0, "--pace", 0.05, "--minutes", 2.5, "--impatient", 0, "--seed", 1)
     numbers = last_line(done)
     assert numbers["entered"] == numbers["bought"] + numbers["left"] == 9 and "trouble" not in numbers
     assert max(int(number) for number in re.findall(r"waiting (\d+)", done.stdout)) >= 6
@@ -100,7 +100,7 @@ def test_crowd_waits_in_line(running, shop):
 
 def test_crowd_gives_up_when_the_time_is_up(running, shop):
     gateway = running("--upstream", url_of(shop), "--capacity", "0")
-    done = crowd("--url", url_of(gateway.address), "--visitors", 5, "--over", 0, "--minutes", 0.05, "--impatient", 0)
+    done = crowd("--url", url_of(gateway.address), "--visitors", 5, "--over", 0, "--minutes", 0.1, "--impatient", 0)
     numbers = last_line(done)
     assert "the time is up" in done.stdout and numbers["entered"] == 0
     assert Visitor(gateway.address, "site").page("/").status == 429

@@ -49,8 +49,8 @@ def test_a_process_left_behind_is_a_problem(make_gateway, monkeypatch):
     left = subprocess.Popen(["sleep", "600"], preexec_fn=lambda: os.setpgid(0, 0), start_new_session=False)
     try:
         monkeypatch.setattr("harness.nginx.processes_of", lambda session: [left.pid] if left.poll() is None else [])
-        monkeypatch.setattr("harness.limits.FACTOR", 0.1)
-        assert running.close() == ["nginx left processes behind (waited 1 s)"]
+        monkeypatch.setattr("harness.limits.FACTOR", 0.3)
+        assert running.close() == ["nginx left processes behind (waited 3 s)"]
     finally:
         left.kill()
         left.wait()

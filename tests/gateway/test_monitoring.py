@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from harness.http1 import request
+from harness.limits import scaled
 from harness.metrics import Samples
 from harness.visitor import Visitor
 
@@ -26,7 +27,7 @@ LATER = {"fairway_room_wait_seconds_bucket", "fairway_store_call_seconds_bucket"
 
 
 def promtool(*arguments, told="", folder=None):
-    done = subprocess.run(["promtool", *map(str, arguments)], input=told, cwd=folder, capture_output=True, text=True, timeout=30)
+    done = subprocess.run(["promtool", *map(str, arguments)], input=told, cwd=folder, capture_output=True, text=True, timeout=scaled(60))
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout + done.stderr
 

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from harness.http1 import Connection, request
-from harness.limits import wait_until
+from harness.limits import scaled, wait_until
 from harness.origin import Answer
 from harness.queued import LOG, Load, Pending, lines
 
@@ -68,13 +68,11 @@ def test_a_burst_runs_at_once_and_is_counted_as_if_two_ran(dry, origin, workers)
     finish(origin, burst)
     states = [(line.state, line.wait > 0) for line in logged(running, 20)]
     assert sorted(states) == [("direct", False)] * 2 + [("queued", True)] * 18
-    most = 0
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + scaled(60)
     while (now := level(running)) != (0, 0):
-        most = max(most, now[0])
-        assert time.monotonic() < deadline, now
+        assert now[0] <= 2 and time.monotonic() < deadline, now
         time.sleep(0.01)
-    assert most == 2 and counted(running) == {"direct": 2, "queued": 18}
+    assert counted(running) == {"direct": 2, "queued": 18}
 
 
 def test_a_virtual_turn_holds_its_slot_as_long_as_its_request_ran(dry, origin):
@@ -140,7 +138,7 @@ def test_each_upstream_part_has_a_turn_of_its_own(dry, origin):
     for target in ("/away/2", "/wet"):
         origin.on("/first", Answer(headers=(("X-Accel-Redirect", target),)))
         assert request(running.address, "GET", "/first").status == 200
-    wait_until(lambda: level(running) == (0, 0) == level(running, "other"))
+        wait_until(lambda: level(running) == (0, 0) == level(running, "other"))
     assert counted(running) == {"direct": 3}
     assert running.metrics().get("fairway_queue_requests_total", queue="other", status="direct") == 1
 
@@ -155,7 +153,7 @@ def test_bodies_and_reported_costs(dry, origin):
     assert [len(seen.body) for seen in origin.seen("/post")] == [300_000]
     [line] = logged(running, 1)
     assert (line.state, line.cost, line.cpu) == ("direct", 2, 1)
-    assert level(running) == (0, 0)  # an upload under way holds no slot
+    wait_until(lambda: level(running) == (0, 0))  # an upload under way holds no slot
     slow.send(b"d" * 7)
     assert slow.read_response().status == 200
     slow.close()
@@ -184,10 +182,10 @@ def test_the_sums_add_up_after_a_storm(dry, origin):
     origin.on("/work", Answer(delay=0.05))
     with Load(running.address).add("client", "/work", clients=12, source=lambda number: f"127.4.{number}.1") as load:
         time.sleep(2)
-    assert set(load.statuses("client")) == {200} and origin.peak > 7
+        wait_until(lambda: origin.peak > 7 and {"direct", "queued", "full"} <= set(counted(running)))
+    assert set(load.statuses("client")) == {200}
     wait_until(lambda: level(running) == (0, 0))
-    totals = counted(running)
-    assert sum(totals.values()) == len(load.statuses("client")) and {"direct", "queued", "full"} <= set(totals), totals
+    assert sum(counted(running).values()) == len(load.statuses("client"))
 
 
 def test_a_worker_that_dies_leaves_no_virtual_turns(dry, origin):

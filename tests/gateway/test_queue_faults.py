@@ -48,7 +48,7 @@ def test_a_killed_worker_gives_its_slots_back(gateway, origin):
     def alive():
         return [one for one in pending if not one.lost()]
 
-    wait_until(lambda: (gauge(running, "running"), gauge(running, "waiting")) == (min(4, len(alive())), max(0, len(alive()) - 4)), 5)
+    wait_until(lambda: (gauge(running, "running"), gauge(running, "waiting")) == (min(4, len(alive())), max(0, len(alive()) - 4)))
     left = alive()
     origin.release()
     assert [one.response().status for one in left] == [200] * len(left)
@@ -61,7 +61,7 @@ def test_all_workers_killed(gateway, origin):
     wait_until(lambda: gauge(running, "waiting") == 16)
     for pid in running.workers():
         running.kill_worker(pid)
-    wait_until(lambda: gauge(running, "running") == 0 == gauge(running, "waiting"), 5)
+    wait_until(lambda: gauge(running, "running") == 0 == gauge(running, "waiting"))
     assert all(one.lost() for one in pending)
     assert [one.response().status for one in crowd(running, 4, "/work")] == [200] * 4
 
@@ -76,7 +76,7 @@ def test_workers_killed_under_load(gateway, origin):
             running.kill_worker(random.choice(running.workers()))
         before = len(load.took("light"))
         wait_until(lambda: len(load.took("light")) > before + 20, 20)
-    wait_until(lambda: gauge(running, "running") == 0 == gauge(running, "waiting"), 5)
+    wait_until(lambda: gauge(running, "running") == 0 == gauge(running, "waiting"))
     assert set(load.statuses("light")) <= {200, 0}
 
 
@@ -90,8 +90,9 @@ def test_reloads_with_changed_concurrency_lose_nobody(gateway, origin, workers):
             time.sleep(0.5)
             running.values["concurrency"] = concurrency
             running.reload(QUEUE)
+        wait_until(lambda: len(load.statuses("hog")) > 50, 30)
     answers = load.statuses("hog") + load.statuses("light")
-    assert len(answers) > 50 and set(answers) <= {200, 0} and answers.count(0) <= 6 * 25  # 0: an idle connection that the old worker closed
+    assert set(answers) <= {200, 0} and answers.count(0) <= 6 * 25  # 0: an idle connection that the old worker closed
     assert origin.peak <= 4
     wait_until(lambda: gauge(running, "running") == 0 == gauge(running, "waiting"))
 
@@ -104,7 +105,7 @@ def test_a_lowered_concurrency_counts_what_old_workers_run(gateway, origin):
     old = running.workers()
     running.write(QUEUE)
     running.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: set(running.workers()) - set(old), 10)
+    wait_until(lambda: set(running.workers()) - set(old))
     late = [Pending(running.address, "/late", source=f"127.5.{number}.1") for number in range(3)]
     assert not late[0].answered(0.5) and origin.seen("/late") == [] and origin.peak == 4
     origin.release()
@@ -117,7 +118,7 @@ def test_waiters_of_an_old_worker_are_served_after_a_reload(gateway, origin):
     wait_until(lambda: gauge(running, "waiting") == 11)
     old = running.workers()
     running.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: len(set(running.workers()) - set(old)) == 2, 10)
+    wait_until(lambda: len(set(running.workers()) - set(old)) == 2)
     fresh = crowd(running, 3)
     origin.release()
     assert [one.response().status for one in [*pending, *fresh]] == [200] * 15 and origin.peak == 1
@@ -131,7 +132,7 @@ def test_an_old_worker_that_dies_gives_back_what_it_held(gateway, origin):
     lost = crowd(running, 6)
     wait_until(lambda: (gauge(running, "running"), gauge(running, "waiting")) == (2, 4))
     running.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: running.workers() and not set(running.workers()) & set(old), 10)
+    wait_until(lambda: running.workers() and not set(running.workers()) & set(old))
     waiting = [Pending(running.address, "/later", source=f"127.5.{number}.1") for number in range(3)]
     wait_until(lambda: gauge(running, "waiting") == 7)
     running.allow(rf"worker process {old[0]} exited on signal 9")
@@ -171,10 +172,12 @@ def served(running):
 
 def test_quit_with_a_hundred_waiters(gateway, origin):
     running = queue(gateway, origin, concurrency=4, workers=2)
-    pending = crowd(running, 100, "/work")
-    wait_until(lambda: gauge(running, "waiting") > 50)
+    pending = crowd(running, 100)
+    wait_until(lambda: gauge(running, "waiting") == 96)
     process, session = running.process, running.process.pid
     process.send_signal(signal.SIGQUIT)
+    time.sleep(0.3)
+    origin.release()
     assert [one.response().status for one in pending] == [200] * 100
     assert process.wait(scaled(20)) == 0
     running.process = None
@@ -185,7 +188,7 @@ def test_an_idle_worker_quits_at_once(gateway, origin):
     running = queue(gateway, origin, workers=2)
     begun = time.monotonic()
     assert running.quit() == 0
-    assert time.monotonic() - begun < scaled(3)
+    assert time.monotonic() - begun < scaled(5)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
@@ -197,6 +200,8 @@ def test_the_sums_add_up_after_a_storm(gateway, origin, workers):
     for _ in range(15):
         batch = [Pending(running.address, "/work", source=f"127.6.{chance.randrange(6)}.{chance.randrange(1, 4)}") for _ in range(20)]
         sent += len(batch)
+        # all have come: each waits or is counted; who vanishes before it was read is nobody to the gateway
+        wait_until(lambda: sum(totals(running).values()) + gauge(running, "waiting") >= sent)
         time.sleep(chance.random() * 0.1)
         metrics = running.metrics()
         levels.append([metrics.get(f"fairway_queue_{name}", queue="app") for name in ("running", "waiting")])
@@ -206,7 +211,7 @@ def test_the_sums_add_up_after_a_storm(gateway, origin, workers):
             else:
                 assert one.response().status in (200, 503)
     wait_until(lambda: gauge(running, "running") == 0 == gauge(running, "waiting"))
-    wait_until(lambda: sum(totals(running).values()) == sent, 5)
+    wait_until(lambda: sum(totals(running).values()) == sent)
     assert all(now == 3 or waiting == 0 for now, waiting in levels), levels  # nobody waits beside a free slot
     counts = totals(running)
     assert min(counts.values()) >= 0 and counts["direct"] > 0 and counts["queued"] > 0 and counts["evicted"] + counts["full"] > 0
@@ -224,7 +229,7 @@ def test_debts_survive_a_reload(gateway, origin):
     wait_until(lambda: origin.running == 2)
     old = running.workers()
     running.process.send_signal(signal.SIGHUP)
-    wait_until(lambda: set(running.workers()) - set(old), 10)
+    wait_until(lambda: running.workers() and not set(running.workers()) & set(old))
     waiting = []
     for source in ("127.7.2.1", "127.7.1.1", "127.7.2.1", "127.7.2.1"):  # the one who owes comes second
         waiting.append(Pending(running.address, "/hog" if source == "127.7.1.1" else "/other", source=source))

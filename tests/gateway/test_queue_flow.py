@@ -41,6 +41,20 @@ def hold(gateway, origin, count=2, **options):
     return pending
 
 
+def level(gateway, name):
+    return gateway.metrics().get(f"fairway_queue_{name}", queue="app")
+
+
+def line_up(gateway, count, target="/held", *arguments, **options):
+    """`count` requests that wait for a slot, in the order in which they were sent."""
+    before = level(gateway, "waiting")
+    pending = []
+    for number in range(1, count + 1):
+        pending.append(Pending(gateway.address, target, *arguments, **options))
+        wait_until(lambda: level(gateway, "waiting") == before + number)
+    return pending
+
+
 def last(gateway, count=1):
     """The last log lines, once there are at least `count`."""
     wait_until(lambda: len(lines(gateway)) >= count)
@@ -49,18 +63,21 @@ def last(gateway, count=1):
 
 def idle(gateway, origin):
     """Both slots are free: two requests run at once without waiting."""
-    wait_until(lambda: gateway.metrics().get("fairway_queue_running", queue="app") == 0)
-    before = len(lines(gateway))
+    def states():
+        return [line.state for line in lines(gateway) if line.uri == "/after"]
+
+    wait_until(lambda: level(gateway, "running") == 0)
+    before = len(states())
     for pending in [Pending(gateway.address, "/after") for _ in range(2)]:
         assert pending.response().status == 200
-    wait_until(lambda: len(lines(gateway)) >= before + 2)
-    return [line.state for line in lines(gateway)[before:] if line.uri == "/after"] == ["direct", "direct"]
+    wait_until(lambda: len(states()) >= before + 2)
+    return states()[before:] == ["direct", "direct"]
 
 
 def test_direct_then_queued(queue, origin):
     running = queue()
     first = hold(running, origin)
-    third = Pending(running.address, "/held")
+    [third] = line_up(running, 1)
     assert not third.answered() and origin.running == 2 == origin.peak
     origin.release()
     assert [pending.response().status for pending in [*first, third]] == [200] * 3
@@ -83,7 +100,7 @@ def test_a_location_without_queue(queue, origin):
 def test_full_is_503_with_retry_after(queue, origin):
     running = queue("size 1; order fifo;")
     held = hold(running, origin)
-    waiting = Pending(running.address, "/held")
+    [waiting] = line_up(running, 1)
     assert not waiting.answered()
     refused = request(running.address, "GET", "/more")
     assert refused.status == 503 and int(refused.headers.one("Retry-After")) >= 1 and origin.seen("/more") == []
@@ -95,7 +112,7 @@ def test_full_is_503_with_retry_after(queue, origin):
 def test_the_longest_flow_makes_room(queue, origin):
     running = queue("size 3;")
     held = hold(running, origin, source="127.1.1.1")
-    waiting = [Pending(running.address, "/held", source="127.1.1.1") for _ in range(3)]
+    waiting = line_up(running, 3, source="127.1.1.1")
     assert not waiting[0].answered()
     neighbour = Pending(running.address, "/held", source="127.1.2.1")
     evicted = waiting[2].response()  # the newest of the longest
@@ -111,9 +128,10 @@ def test_timeout(queue, origin):
     running = queue("timeout 600ms;")
     held = hold(running, origin)
     answer = Pending(running.address, "/late").response()
-    assert answer.status == 503 and int(answer.headers.one("Retry-After")) >= 1 and answer.took >= 0.6
+    assert answer.status == 503 and int(answer.headers.one("Retry-After")) >= 1
     line = last(running)[0]
-    assert line.state == "timeout" and line.wait == pytest.approx(0.6, abs=scaled(0.3)) and origin.seen("/late") == []
+    # nginx's timers count whole milliseconds, from when it last looked at the clock; without the setting it would be 10 s
+    assert line.state == "timeout" and 0.5 <= line.wait < 0.6 + scaled(2) and origin.seen("/late") == []
     origin.release()
     assert [pending.response().status for pending in held] == [200, 200]
 
@@ -132,12 +150,12 @@ def test_a_refusal_goes_through_error_page(queue, origin):
 def test_who_leaves_while_waiting_never_reaches_the_application(queue, origin, how):
     running = queue()
     held = hold(running, origin)
-    gone = [Pending(running.address, "/gone") for _ in range(5)]
+    gone = line_up(running, 5, "/gone")
     assert not gone[-1].answered()
     for pending in gone:
         pending.vanish(how)
     assert [line.state for line in last(running, 5)] == ["cancelled"] * 5
-    assert running.metrics().get("fairway_queue_waiting", queue="app") == 0
+    assert level(running, "waiting") == 0
     origin.release()
     assert [pending.response().status for pending in held] == [200, 200] and origin.seen("/gone") == []
     assert idle(running, origin)
@@ -148,10 +166,10 @@ def test_http2_streams_that_are_reset_or_lost(queue, origin):
     held = hold(running, origin)
     with Http2(running.address_of(2)) as client:
         streams = [client.start("GET", "/gone") for _ in range(4)]
-        wait_until(lambda: running.metrics().get("fairway_queue_waiting", queue="app") == 4)
+        wait_until(lambda: level(running, "waiting") == 4)
         for stream in streams[:2]:
             client.reset(stream)
-        wait_until(lambda: running.metrics().get("fairway_queue_waiting", queue="app") == 2)
+        wait_until(lambda: level(running, "waiting") == 2)
     assert [line.state for line in last(running, 4)] == ["cancelled"] * 4
     origin.release()
     assert [pending.response().status for pending in held] == [200, 200] and origin.seen("/gone") == []
@@ -161,7 +179,7 @@ def test_a_running_request_keeps_its_slot_when_the_client_leaves(queue, origin):
     running = queue()
     for pending in hold(running, origin):
         pending.vanish("rst")
-    third = Pending(running.address, "/third")
+    [third] = line_up(running, 1, "/third")
     assert not third.answered(0.5) and origin.running == 2
     origin.release()
     assert third.response().status == 200 and origin.peak == 2
@@ -190,7 +208,7 @@ def test_bodies_arrive_whole(queue, origin, http2, size):
 def test_a_body_that_waits_for_a_slot_arrives_whole(queue, origin):
     running = queue()
     held = hold(running, origin)
-    posts = [Pending(running.address, "/post", "POST", body=b"y" * 100_000) for _ in range(3)]
+    posts = line_up(running, 3, "/post", "POST", body=b"y" * 100_000)
     assert not posts[0].answered()
     origin.release()
     assert [pending.response().status for pending in [*held, *posts]] == [200] * 5
@@ -217,7 +235,8 @@ def test_idle_keepalive_connections_hold_no_slot(queue, origin):
     running = queue()
     idlers = [Connection(running.address) for _ in range(100)]
     assert all(connection.request("GET", "/x").status == 200 for connection in idlers)
-    assert running.metrics().get("fairway_queue_running", queue="app") == 0 and idle(running, origin)
+    wait_until(lambda: level(running, "running") == 0)
+    assert idle(running, origin)
     for connection in idlers:
         connection.close()
 
@@ -240,7 +259,7 @@ def test_slots_come_back_however_the_upstream_part_ends(queue, origin, make_orig
         for _ in range(3):
             assert request(running.address, "GET", target).status == status, target
         assert idle(running, origin), target
-    assert running.metrics().get("fairway_queue_running", queue="app") == 0
+    wait_until(lambda: level(running, "running") == 0)
 
 
 def test_cached_responses_cost_nothing(queue, origin):
@@ -269,7 +288,7 @@ def test_streams_give_their_slots_back(queue, origin):
         connection.send_request("GET", "/events", [])
         assert b"text/event-stream" in connection.reader.readline() + connection.reader.read(200)
         open_streams.append(connection)
-    assert running.metrics().get("fairway_queue_running", queue="app") == 0
+    wait_until(lambda: level(running, "running") == 0)
     assert idle(running, origin)
     for connection in open_streams:
         connection.close()
@@ -284,10 +303,10 @@ def test_a_client_that_stops_reading_is_not_the_upstreams_cost(queue, origin):
     begun = time.monotonic()
     reader = Connection(running.address, timeout=60)
     reader.send_request("GET", "/large", [])
-    time.sleep(2)
+    time.sleep(scaled(1.5))
     assert len(reader.read_response().body) == len(LARGE)
     reader.close()
-    assert last(running)[0].cost < time.monotonic() - begun - 1
+    assert last(running)[0].cost < time.monotonic() - begun - scaled(0.7)
 
 
 def test_a_buffered_response_frees_the_slot_before_the_client_has_read_it(queue, origin):
@@ -296,8 +315,8 @@ def test_a_buffered_response_frees_the_slot_before_the_client_has_read_it(queue,
     readers = [Connection(running.address, timeout=60) for _ in range(4)]
     for reader in readers:
         reader.send_request("GET", "/large", [])
-    wait_until(lambda: len(origin.seen("/large")) == 4)
-    wait_until(lambda: running.metrics().get("fairway_queue_running", queue="app") == 0)
+    wait_until(lambda: len(origin.seen("/large")) == 4, 60)
+    wait_until(lambda: level(running, "running") == 0, 60)
     assert [len(reader.read_response().body) for reader in readers] == [len(LARGE)] * 4
     for reader in readers:
         reader.close()
@@ -328,14 +347,14 @@ def test_the_application_reports_its_cost(queue, origin, header, cost):
 
 
 def test_reported_costs_are_charged_and_bad_ones_counted(queue, origin):
-    told = iter(["250ms", "nonsense", "61s", "0ms", "-1s"])
+    told = iter(["40s", "nonsense", "61s", "0ms", "-1s"])
     origin.on("/told", lambda seen: Answer(headers=(("X-Cost", next(told)), ("X-Cpu", "2ms"))))
     running = queue("cost_header X-Cost; cpu_header X-Cpu;")
     answers = [request(running.address, "GET", "/told") for _ in range(5)]
     assert all("X-Cost" not in answer.headers and "X-Cpu" not in answer.headers for answer in answers)
     logged = last(running, 5)
-    assert logged[0].cost == 0.25 and logged[0].cpu == 0.002
-    assert all(0 < line.cost < 0.25 for line in logged[1:])
+    assert logged[0].cost == 40 and logged[0].cpu == 0.002
+    assert all(0 < line.cost < 40 for line in logged[1:])
     assert running.metrics().get("fairway_queue_bad_costs_total", queue="app") == 4
 
 
@@ -363,8 +382,9 @@ def test_exactly_concurrency_and_size_are_accepted(gateway, origin):
         fair_queue app { concurrency 8; light_lane off; probation off; timeout 5m; }
         server { listen @LISTEN@; location / { fair_queue app; proxy_pass http://@ORIGIN@; } }""", origin=origin, workers=2)
     pending = [Pending(running.address, "/held", source=f"127.{2 + number // 250}.{number % 250}.1") for number in range(300)]
-    wait_until(lambda: running.metrics().get("fairway_queue_requests_total", queue="app", status="full") == 36)
-    assert origin.running == 8 and running.metrics().get("fairway_queue_waiting", queue="app") == 256
+    wait_until(lambda: running.metrics().get("fairway_queue_requests_total", queue="app", status="full") == 36, 30)
+    assert level(running, "waiting") == 256
+    wait_until(lambda: origin.running == 8)
     origin.release()
     answers = [request.response().status for request in pending]
     assert answers.count(200) == 264 and answers.count(503) == 36 and origin.peak == 8

@@ -56,8 +56,10 @@ def test_applications_of_every_kind(queue, application):
     kind, backend, passing = application
     running = queue(backend, passing)
     call = {"method": "POST", "headers": [("Content-Type", "application/grpc"), ("TE", "trailers")], "body": grpc_message(b"x")} if kind == "grpc" else {}
-    pending = [Pending(running.address, "/held", **call) for _ in range(5)]
-    wait_until(lambda: backend.running == 2 and level(running) == (2, 3))
+    pending = [Pending(running.address, "/held", **call) for _ in range(2)]
+    wait_until(lambda: backend.running == 2)
+    pending += [Pending(running.address, "/held", **call) for _ in range(3)]
+    wait_until(lambda: level(running) == (2, 3))
     pending.pop().vanish("rst")
     wait_until(lambda: level(running) == (2, 2))
     backend.release()

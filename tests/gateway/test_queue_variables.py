@@ -21,7 +21,7 @@ QUEUE = LOG + """
         location /streamed { proxy_request_buffering off; proxy_pass http://@ORIGIN@; }
         location /tried { try_files /none /other; proxy_pass http://@ORIGIN@; }
         location /other { proxy_pass http://@ORIGIN@; }
-        location /quick { proxy_read_timeout 1s; proxy_pass http://@ORIGIN@; }
+        location /quick { proxy_read_timeout 2s; proxy_pass http://@ORIGIN@; }
         location /file { root @PREFIX@; try_files /nginx.conf =404; }
         location /missing { root @PREFIX@; }
         location = /metrics { fairway_metrics; }
@@ -124,6 +124,7 @@ def test_debt_is_what_a_flow_owes_when_it_asks(queue, origin):
     held = hold(running, origin, 1, headers=[("X-Client", "198.51.100.1")])  # a flow alone owes nobody
     for target in ("/dear", "/other"):
         assert request(running.address, "GET", target, [("X-Client", "192.0.2.1")]).status == 200
+        wait_until(lambda: running.metrics().get("fairway_queue_running", queue="app") == 1)
     assert request(running.address, "GET", "/other", [("X-Client", "203.0.113.1")]).status == 200
     wait_until(lambda: len(lines(running)) == 3)
     assert [line.debt > 1 for line in lines(running)] == [False, True, False], [line.debt for line in lines(running)]
@@ -134,6 +135,7 @@ def test_debt_is_what_a_flow_owes_when_it_asks(queue, origin):
 def test_a_stream_is_charged_until_it_begins(queue, origin):
     origin.on("/ws", Answer(kind="websocket", delay=0.2)).on("/events", Answer(kind="events", events=40, delay=0.2))
     running = queue(concurrency=1)
+    begun = time.monotonic()
     with Connection(running.address) as tunnel, Connection(running.address) as stream:
         tunnel.send_request("GET", "/ws", [("Upgrade", "websocket"), ("Connection", "Upgrade"), ("Sec-WebSocket-Key", "abc")])
         assert tunnel.read_response().status == 101
@@ -141,8 +143,9 @@ def test_a_stream_is_charged_until_it_begins(queue, origin):
         assert stream.read_response().status == 200  # the whole stream, two seconds of it
         tunnel.send(b"ping")
         assert tunnel.reader.read(9) == b"helloping"
+    took = time.monotonic() - begun
     wait_until(lambda: len(lines(running)) == 2)
-    assert all(0.2 <= line.cost < 1.8 for line in lines(running)), lines(running)
+    assert all(0.2 <= line.cost < took - 1 for line in lines(running)), lines(running)
 
 
 def test_other_endless_answers_hold_their_slot(queue, origin):
@@ -153,6 +156,7 @@ def test_other_endless_answers_hold_their_slot(queue, origin):
         wait_until(lambda: origin.running == 1)
         assert request(running.address, "GET", "/after").status == 200
         assert stream.read_response().status == 200
+    wait_until(lambda: len(lines(running)) == 2)
     assert origin.peak == 1 and next(line for line in lines(running) if line.uri == "/after").state == "queued"
 
 
@@ -210,12 +214,11 @@ def test_waiting_is_no_reason_for_other_timeouts(queue, origin):
     held = hold(running, origin, 2)
     late = Pending(running.address, "/quick")
     wait_until(lambda: running.metrics().get("fairway_queue_waiting", queue="app") == 1)
-    assert not late.answered(0.8)  # at least 1.6 s
-    time.sleep(0.2)
+    assert not late.answered(1.2)  # at least 2.4 s
     origin.release()
     assert [one.response().status for one in [*held, late]] == [200] * 3
     wait_until(lambda: len(lines(running)) == 3)
-    assert next(line for line in lines(running) if line.uri == "/quick").wait > 1
+    assert next(line for line in lines(running) if line.uri == "/quick").wait > 2
 
 
 def test_probes_are_answered_while_the_queue_is_full(queue, origin):

@@ -44,6 +44,15 @@ def ask(visitors, seconds, seed=1):
         time.sleep(0.2)
 
 
+def ask_until_known(visitors):
+    """The same until a recovery is over and each is told a rank."""
+    def known():
+        answers = ask(visitors, 1)
+        return all(answer["rank"] for answer in answers.values()) and answers
+
+    return wait_until(known, WINDOW + 10, message="the line is not known again")
+
+
 def test_after_a_restart_the_line_is_in_its_old_order(gateway, origin):
     running = line(gateway, origin, capacity=3, settings="refresh 1s;")
     inside, waiting = people(running.address, 3), people(running.address, 12)
@@ -56,18 +65,18 @@ def test_after_a_restart_the_line_is_in_its_old_order(gateway, origin):
     assert all(answer["state"] == "waiting" and answer["rank"] is None and answer["paused"] for answer in answers.values())
     for visitor in inside:  # inside they notice nothing, and are counted again
         assert visitor.page("/").status == 200
-    answers = ask(shuffled, WINDOW + 1)
+    answers = ask_until_known(shuffled)
     assert [answers[visitor]["rank"] for visitor in waiting] == list(range(1, 13))
     assert [visitor.ticket.number for visitor in waiting] == order and newcomer.ticket.number > order[-1]
     inside[0].leave()
-    wait_until(lambda: waiting[0].status().json["state"] == "admitted", 5)
+    wait_until(lambda: waiting[0].status().json["state"] == "admitted")
     assert running.metrics().get("fairway_room_inside", room="sale") == 3
 
 
 def test_a_session_inside_is_reserved_its_slot_during_recovery(gateway, origin):
     running = line(gateway, origin, capacity=2)
     inside = people(running.address, 2)
-    wait_until(lambda: (running.state / "rooms").exists(), 5)
+    wait_until(lambda: (running.state / "rooms").exists())
     running.restart()
     assert Visitor(running.address).page("/").status == 429
     assert [visitor.page("/").status for visitor in inside] == [200, 200]
@@ -96,7 +105,7 @@ def test_a_killed_gateway_remembers_the_last_second(gateway, origin):
     running.process = None
     (running.prefix / "control.sock").unlink()
     running.start()
-    answers = ask(list(waiting), WINDOW + 2)
+    answers = ask_until_known(list(waiting))
     assert [answers[visitor]["rank"] for visitor in waiting] == [1, 2, 3, 4, 5]
 
 
@@ -164,22 +173,23 @@ def test_workers_killed_under_load(gateway, origin):
 
 
 def test_full_memory_is_busy_and_loses_nothing(gateway, origin):
-    running = line(gateway, origin, capacity=2, memory="256k", settings="refresh 1s; max_waiting 100000;", workers=2)
+    running = line(gateway, origin, capacity=2, memory="256k", settings="refresh 1s; max_waiting 100000; abandon_timeout 10m;", workers=2)
     inside, first = people(running.address, 2), people(running.address, 3)
 
     async def visit(visitor, index):
         await visitor.client("/")
         return (await visitor.client("/")).json["state"]
 
+    begun = time.monotonic()
     answers = crowd(running.address, 6000, visit, at_once=50)
     assert set(answers) == {"waiting", "busy"} and answers.count("waiting") > 300
     assert running.metrics().get("fairway_store_calls_total", result="full") > 0
-    assert len([text for text in running.log.splitlines() if "no memory" in text]) == 1  # a minute
+    assert 1 <= running.log.count("no memory") <= 1 + (time.monotonic() - begun) // 60  # one a minute
     time.sleep(1.2)
     assert [visitor.page("/").status for visitor in inside] == [200, 200]
     assert [visitor.status().json["rank"] for visitor in first] == [1, 2, 3]
     inside[0].leave()
-    wait_until(lambda: first[0].status().json["state"] == "admitted", 5)
+    wait_until(lambda: first[0].status().json["state"] == "admitted")
 
 
 def test_full_memory_puts_nobody_out(gateway, origin):
@@ -214,13 +224,14 @@ def test_dead_waiters_are_gone_in_seconds(gateway, origin):
         await visitor.client("/")
 
     crowd(running.address, 5000, visit, at_once=50)
-    wait_until(lambda: running.metrics().get("fairway_room_waiting", room="sale") == 0, 20)
+    wait_until(lambda: running.metrics().get("fairway_room_waiting", room="sale") == 0, 60)
     assert running.metrics().get("fairway_room_abandoned_total", room="sale") == 5000
 
 
 def test_a_check_by_another_user_changes_nothing(gateway, origin):
     running = line(gateway, origin)
     inside = people(running.address, 1)[0]
+    wait_until(lambda: (running.state / "rooms").exists())  # the gateway's own; later it writes nothing while nothing happens
     before = sorted(str(path) for path in running.prefix.rglob("*"))
     check(running, user="nobody")
     assert sorted(str(path) for path in running.prefix.rglob("*")) == before

@@ -4,7 +4,8 @@ import time
 
 import pytest
 
-from harness.http1 import request
+from harness.http1 import Connection, request
+from harness.limits import scaled, wait_until
 from harness.origin import Answer
 from harness.visitor import PAGE, Visitor
 
@@ -146,9 +147,15 @@ def test_polls_per_session(full_room):
     visitor.page("/")
     number = visitor.ticket.number
     calls = running.metrics().get("fairway_store_calls_total", result="ok")
-    states = [visitor.status().json["state"] for _ in range(10)]
-    assert states.count("busy") >= 7 and states[0] == "waiting"
-    assert running.metrics().get("fairway_store_calls_total", result="ok") - calls <= 3 + 3  # the tick's own calls aside
+    begun, states = time.monotonic(), []
+    with Connection(running.address) as connection:
+        for _ in range(60):
+            shown = ("Cookie", f"fairway_ticket_sale={visitor.jar['fairway_ticket_sale'].value}")
+            states.append(connection.request("GET", visitor.own("status"), [shown]).json["state"])
+    called = running.metrics().get("fairway_store_calls_total", result="ok") - calls
+    seconds = time.monotonic() - begun + 1
+    assert states[0] == "waiting" and set(states) == {"waiting", "busy"} and states.count("waiting") <= 3 * seconds
+    assert called <= states.count("waiting") + 3 * seconds  # the tick's own calls
     time.sleep(1.2)
     assert visitor.status().json["state"] == "waiting" and visitor.ticket.number == number
 
@@ -174,6 +181,7 @@ def test_private_addresses_are_exempt_unless_it_is_set(room):
 
 def test_a_young_pass_costs_no_store_call(full_room):
     running, inside = full_room()
+    begun = time.monotonic()
     before = running.metrics().get("fairway_room_answers_total", room="sale", state="pass")
     calls = running.metrics().get("fairway_store_calls_total", result="ok")
     for _ in range(50):
@@ -181,11 +189,11 @@ def test_a_young_pass_costs_no_store_call(full_room):
         assert answer.status == 200 and "Set-Cookie" not in answer.headers and "Cache-Control" not in answer.headers
     metrics = running.metrics()
     assert metrics.get("fairway_room_answers_total", room="sale", state="pass") - before == 50
-    assert metrics.get("fairway_store_calls_total", result="ok") - calls <= 5  # once a second by the gateway itself
+    assert metrics.get("fairway_store_calls_total", result="ok") - calls <= 5 + (time.monotonic() - begun)  # once a second by the gateway itself
 
 
 def test_an_older_pass_is_renewed_by_a_heartbeat(full_room):
-    running, inside = full_room("refresh 1s; session_timeout 4s;")
+    running, inside = full_room("refresh 1s; session_timeout 30s;")
     first = inside.passed
     time.sleep(2.1)
     answer = inside.client("/")
@@ -194,7 +202,7 @@ def test_an_older_pass_is_renewed_by_a_heartbeat(full_room):
 
 
 def test_parts_of_a_page_do_not_keep_a_session_alive(full_room):
-    running, inside = full_room("refresh 1s; session_timeout 4s;")
+    running, inside = full_room("refresh 1s; session_timeout 30s;")
     issued = inside.passed.issued
     time.sleep(2.1)
     for destination in ("image", "style", "script", "font", "audio", "video", "track"):
@@ -208,7 +216,7 @@ def test_a_session_ends_by_timeout_and_comes_back_to_its_number(full_room):
     waiter = Visitor(running.address)
     waiter.page("/")
     time.sleep(3.2)
-    assert waiter.status().json["state"] == "admitted"
+    wait_until(lambda: waiter.status().json["state"] == "admitted", pause=0.5)
     assert inside.page("/").status == 429  # its pass, expired, counts as a ticket
     assert inside.ticket.number == number and inside.status().json["rank"] == 1
 
@@ -216,7 +224,7 @@ def test_a_session_ends_by_timeout_and_comes_back_to_its_number(full_room):
 def test_session_max_is_a_hard_end(full_room):
     running, inside = full_room("refresh 1s; session_timeout 2s; session_max 3s;")
     sid = inside.passed.sid
-    deadline = time.monotonic() + 8
+    deadline = time.monotonic() + scaled(8)
     while inside.page("/").status == 200 and inside.passed.sid == sid:
         assert time.monotonic() < deadline
         time.sleep(0.5)

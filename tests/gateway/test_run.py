@@ -7,7 +7,6 @@ import signal
 import socket
 import ssl
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from harness.command import fairway
 from harness.http1 import Connection, request
 from harness.limits import scaled, wait_until
 from harness.nginx import free_port, title
+from harness.operator import Operator
 from harness.origin import Answer
 from harness.visitor import Visitor
 
@@ -73,15 +73,17 @@ def test_without_capacity_there_is_no_room(running, origin):
 def test_fair_queue_runs_so_many_at_once(running, origin):
     origin.on("/slow", Answer(hold=True))
     gateway = running(*upstream_of(origin), "--concurrency", "1")
+    operator = Operator(gateway, address=gateway.address)
     with Connection(gateway.address) as first, Connection(gateway.address) as second:
         first.send_request("GET", "/slow")
         wait_until(lambda: origin.running == 1)
         second.send_request("GET", "/slow")
-        time.sleep(scaled(0.3))  # until it is in the queue
+        wait_until(lambda: operator.get("queues/app")["waiting"] == 1)
         origin.release()
         assert first.read_response().status == second.read_response().status == 200
     assert origin.peak == 1
-    entries = {entry["fair_queue_status"]: entry for entry in logged(gateway, 2)}
+    wait_until(lambda: gateway.stdout.count('"/slow"') == 2)
+    entries = {entry["fair_queue_status"]: entry for entry in map(json.loads, gateway.stdout.splitlines()) if entry["uri"] == "/slow"}
     assert set(entries) == {"direct", "queued"} and entries["queued"]["fair_queue_outer"] == "127.0.0.0/24"
 
 
@@ -268,7 +270,7 @@ def test_sigquit_lets_requests_finish(running, origin):
         wait_until(lambda: not listens(gateway.address))
         origin.release()
         assert slow.read_response().body == b"ok"
-    assert gateway.process.wait(20) == 0
+    assert gateway.process.wait(scaled(20)) == 0
 
 
 def listens(address):
@@ -282,7 +284,7 @@ def listens(address):
 def test_nginx_is_gone_when_the_command_is_killed(running, origin):
     gateway = running(*upstream_of(origin))
     os.kill(gateway.process.pid, signal.SIGKILL)
-    gateway.process.wait(20)
+    gateway.process.wait(scaled(20))
     wait_until(lambda: not gateway.processes(), 10, message="nginx outlived the command")
 
 
@@ -290,7 +292,7 @@ def test_the_command_is_gone_when_nginx_is_killed(running, origin):
     gateway = running(*upstream_of(origin))
     master = next(pid for pid in gateway.processes() if "master process" in title(pid))
     os.kill(master, signal.SIGTERM)
-    assert gateway.process.wait(20) == 1
+    assert gateway.process.wait(scaled(20)) == 1
     assert "nginx ended by itself" in gateway.stderr
 
 

@@ -76,13 +76,13 @@ def test_a_store_that_is_not_there_does_not_keep_nginx_from_starting(gateway, ma
 
 
 def test_reload(gateway, store, make_store):
-    running = gateway(f"fairway_store {store.url}; {ROOM}")
+    running = gateway(f"fairway_store {store.url} timeout=5s; {ROOM}")
     inside = Visitor(running.address)
     assert inside.page("/").status == 200
     with pytest.raises(ReloadRefused, match="cannot change between memory and a shared store"):
         running.reload(f"fairway_store memory 1m; {ROOM}")
     other = make_store()
-    running.reload(f"fairway_store {other.url}; {ROOM}")  # another server: the line is rebuilt there
+    running.reload(f"fairway_store {other.url} timeout=5s; {ROOM}")  # another server: the line is rebuilt there
     assert inside.page("/").status == 200
     waiting = Visitor(running.address)
     assert waiting.page("/").status == 429
@@ -90,7 +90,7 @@ def test_reload(gateway, store, make_store):
 
 
 def test_the_command_runs_on_a_shared_store(running, origin, store):
-    one = running("--upstream", f"http://{origin}", "--capacity", "1", "--store", store.url)
+    one = running("--upstream", f"http://{origin}", "--capacity", "1", "--store", f"{store.url} timeout=5s")
     assert Visitor(one.address, room="site").page("/").status == 200
     assert Visitor(one.address, room="site").page("/").status == 429
     assert [key.decode() for key in store.command("KEYS", "fairway:*:state")] == ["fairway:{site}:state"]

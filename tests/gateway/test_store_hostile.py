@@ -113,7 +113,7 @@ def test_a_bad_store(shared_room, bad_store, kind):
 
 def test_one_call_and_then_none_for_the_time_of_the_breaker(shared_room, bad_store):
     store = bad_store(hang)
-    running = shared_room(ROOM, url=f"{store.url} timeout=200ms breaker=3s", workers=2)
+    running = shared_room(ROOM, url=f"{store.url} timeout=200ms breaker=7s", workers=2)
     wait_until(lambda: store.asked)  # the gateway's own call of each second
     wait_until(lambda: running.metrics().get("fairway_store_breaker_open") == 1)
     asked = len(store.asked)
@@ -121,6 +121,6 @@ def test_one_call_and_then_none_for_the_time_of_the_breaker(shared_room, bad_sto
     while time.monotonic() < noticed + 2.5:
         assert Visitor(running.address).page("/").status == 503
     assert len(store.asked) == asked
-    wait_until(lambda: len(store.asked) > asked, 10)
+    wait_until(lambda: len(store.asked) > asked, 20)
     time.sleep(0.5)
     assert len(store.asked) == asked + 1, "one probe"

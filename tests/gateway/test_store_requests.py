@@ -1,6 +1,6 @@
 """Requests that wait for a shared store: bodies, HTTP/2, clients that leave, several gates in one request."""
 
-import time
+from pathlib import Path
 
 import pytest
 
@@ -33,6 +33,13 @@ def running(gateway, origin, store):
 @pytest.fixture(params=["http/1.1", "http/2"])
 def visitor(request, running):
     return Visitor(running.address) if request.param == "http/1.1" else Http2Visitor(running.address_of(2))
+
+
+def is_held(server, client):
+    """Whether the server still has its end of the connection from port `client` to port `server`."""
+    entries = [line.split()[1:4] for line in Path("/proc/net/tcp").read_text().splitlines()[1:]]
+    ends = {(int(here.split(":")[1], 16), int(there.split(":")[1], 16)): state for here, there, state in entries}
+    return ends.get((server, client)) in ("01", "08")  # established, or closed by the client alone
 
 
 def cookies(visitor):
@@ -89,14 +96,17 @@ def test_streams_that_are_reset_while_the_store_is_asked(running, store, origin)
             streams = [connection.start("GET", f"/stream{number}", headers) for number in range(20)]
             for stream in streams[::2]:
                 connection.reset(stream)
-            time.sleep(0.2)
+            connection.settle()
             store.resume()
             assert [connection.wait(stream).status for stream in streams[1::2]] == [200] * 10
         store.pause()
         with Http2(running.address_of(2)) as connection:  # the whole connection goes
             for number in range(20):
                 connection.start("GET", f"/gone{number}", headers)
-        time.sleep(0.2)
+            server, client = running.address_of(2)[1], connection.socket.getsockname()[1]
+            connection.settle()
+            assert is_held(server, client)
+        wait_until(lambda: not is_held(server, client))
     finally:
         store.resume()
     wait_until(lambda: visitor.page("/").status == 200)

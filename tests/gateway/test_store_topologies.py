@@ -87,7 +87,7 @@ def test_a_room_is_found_from_any_seed(shared_room, make_store):
 @pytest.mark.parametrize("policy", ["closed", "open"])
 def test_a_failover_under_load(shared_room, make_store, policy):
     watched = Watched(make_store)
-    running = shared_room(f"on_store_failure {policy}; {ROOM}", url=f"{watched.urls} timeout=250ms breaker=500ms", workers=2)
+    running = shared_room(f"on_store_failure {policy}; {ROOM}", url=f"{watched.urls} timeout=2s breaker=500ms", workers=2)
     load = Load(running)
 
     def happens():
@@ -100,7 +100,7 @@ def test_a_failover_under_load(shared_room, make_store, policy):
     assert ranks == list(range(1, 41))
     assert load.inside_saw == {200}
     assert load.waiting_saw == ({"waiting"} if policy == "open" else {"waiting", "unavailable"})
-    assert running.metrics().get("fairway_room_inside", room="sale") == 20
+    wait_until(lambda: running.metrics().get("fairway_room_inside", room="sale") == 20)
 
 
 def test_tls(shared_room, make_store, certificate):
@@ -108,7 +108,7 @@ def test_tls(shared_room, make_store, certificate):
     trusted = f"ca={certificate[0]}"
     for host, words, reaches in (("localhost", trusted, True), ("127.0.0.1", trusted, True), ("localhost", "", False),
                                  ("localhost", "verify=off", True)):
-        running = shared_room(ROOM, url=f"valkeys://{host}:{server.tls_port} timeout=2s {words}")
+        running = shared_room(ROOM, url=f"valkeys://{host}:{server.tls_port} timeout=5s {words}")
         assert Visitor(running.address).page("/").status == (200 if reaches else 503), (host, words)
         assert running.quit() == 0
         if not reaches:
@@ -123,6 +123,6 @@ def test_a_certificate_for_another_name(shared_room, make_store, tmp_path):
     certificate = tls.make_certificate(tmp_path, name="elsewhere.example", addresses=())
     server = make_store(tls=certificate)
     for host in ("localhost", "127.0.0.1"):
-        running = shared_room(ROOM, url=f"rediss://{host}:{server.tls_port} timeout=2s ca={certificate[0]}")
+        running = shared_room(ROOM, url=f"rediss://{host}:{server.tls_port} timeout=5s ca={certificate[0]}")
         assert Visitor(running.address).page("/").status == 503
         assert "mismatch" in running.log

@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <random>
 #include <span>
 #include <stdexcept>
 #include <thread>
@@ -39,23 +40,21 @@ int connect_to(const std::string& path) {
 
 std::uint16_t free_port() {
   constexpr std::uint16_t kBus = 10'000;
-  const auto is_free = [](std::uint16_t port, std::uint16_t& got) {
+  const auto is_free = [](std::uint16_t port) {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     address.sin_port = htons(port);
-    socklen_t size = sizeof address;
-    const bool good = ::bind(socket, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                      ::getsockname(socket, reinterpret_cast<sockaddr*>(&address), &size) == 0;
+    const bool good = ::bind(socket, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
     ::close(socket);
-    got = ntohs(address.sin_port);
     return good;
   };
+  static std::minstd_rand chance{std::random_device{}()};
+  std::uniform_int_distribution<std::uint16_t> below{10'000, 10'000 + kBus - 1};  // the ports that the kernel gives to whoever connects
   for (int i = 0; i < 1000; ++i) {
-    std::uint16_t port = 0;
-    std::uint16_t bus = 0;
-    if (is_free(0, port) && port < 65'535 - kBus && is_free(static_cast<std::uint16_t>(port + kBus), bus)) return port;
+    const std::uint16_t port = below(chance);
+    if (is_free(port) && is_free(static_cast<std::uint16_t>(port + kBus))) return port;
   }
   throw std::runtime_error("no free port");
 }
@@ -94,7 +93,7 @@ void Server::start() {
     pid_ = 0;
     throw std::runtime_error("cannot start " + words[0] + "; STORE_BIN names another server binary");
   }
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (std::chrono::steady_clock::now() < give_up) {
     const int socket = connect_to(this->socket());
     if (socket >= 0) {

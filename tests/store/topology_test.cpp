@@ -152,7 +152,7 @@ TEST(StoreSentinel, AFailoverIsFollowed) {
     sentinels.push_back(std::make_unique<Server>(std::vector<std::string>{"--port", std::to_string(port), "--bind", "127.0.0.1"}, true));
     sides.push_back(std::make_unique<Connection>(*sentinels.back()));
     sides.back()->command({"SENTINEL", "MONITOR", "shop", "127.0.0.1", std::to_string(ports[0]), "2"});
-    sides.back()->command({"SENTINEL", "SET", "shop", "down-after-milliseconds", "500"});
+    sides.back()->command({"SENTINEL", "SET", "shop", "down-after-milliseconds", "2000"});
     sides.back()->command({"SENTINEL", "SET", "shop", "failover-timeout", "5000"});
   }
   ASSERT_TRUE(eventually([&] {

@@ -8,9 +8,9 @@ from .limits import scaled
 from .visitor import Visitor
 
 ROOM = """
-    waiting_room sale { capacity 1; session_timeout 10m; return_grace 1m; polls_per_session 1000/s; @SETTINGS@ }
+    waiting_room sale { capacity 1; session_timeout 10m; return_grace 1m; abandon_timeout 10m; polls_per_session 1000/s; @SETTINGS@ }
     waiting_room other { capacity 1; }
-    large_client_header_buffers 8 64k; client_max_body_size 1m; lingering_time 2s; lingering_timeout 1s; client_header_timeout 2s;
+    large_client_header_buffers 8 64k; client_max_body_size 1m; lingering_time 2s; lingering_timeout 1s; client_header_timeout 6s;
     server { listen @LISTEN@; listen @LISTEN2@ http2; @SERVER@
         location / { waiting_room sale; proxy_pass http://@ORIGIN@; }
         location /other { waiting_room other; proxy_pass http://@ORIGIN@; }

@@ -24,6 +24,7 @@ class Http2:
         self.responses = {}  # stream: Response, filled as it arrives
         self.ended = set()
         self.resets = {}  # stream: error code
+        self.pinged = False  # a ping is under way
         self.connection.initiate_connection()
         self._flush()
 
@@ -61,6 +62,14 @@ class Http2:
         self.connection.reset_stream(stream, h2.errors.ErrorCodes.CANCEL)
         self._flush()
 
+    def settle(self):
+        """Returns when the server has read everything sent so far."""
+        self.pinged = True
+        self.connection.ping(b"8 bytes.")
+        self._flush()
+        while self.pinged:
+            self._receive()
+
     def wait(self, stream):
         """The whole response of a stream."""
         while stream not in self.ended:
@@ -95,6 +104,8 @@ class Http2:
             self.ended.add(event.stream_id)
         elif isinstance(event, h2.events.StreamReset):
             self.resets[event.stream_id] = event.error_code
+        elif isinstance(event, h2.events.PingAckReceived):
+            self.pinged = False
 
 
 class Http2Visitor(Visitor):

@@ -1,6 +1,8 @@
 """The distribution's nginx as a child of the test: a whole configuration from a short text, and a strict look at what it leaves behind."""
 
+import collections
 import os
+import random
 import re
 import shutil
 import signal
@@ -44,7 +46,12 @@ http {
 """
 CONTROL = "    server { listen unix:@PREFIX@/control.sock; location = /metrics { fairway_metrics; } }"
 
-_ports_given = set()
+# Ports for servers come from below those that the kernel gives to whoever connects, and each process of a test run has its own share of
+# them: what was free a moment ago is not somebody's end of a connection a moment later.
+FIRST_PORT, LAST_PORT = 10_000, 20_000
+_own_share = int(re.sub(r"\D", "", os.environ.get("PYTEST_XDIST_WORKER", "")) or 0) % 8
+_chance = random.Random()
+_ports_given = collections.deque(maxlen=500)
 
 
 class StartFailed(Exception):
@@ -56,15 +63,19 @@ class ReloadRefused(Exception):
 
 
 def free_port():
-    """A port of 127.0.0.1 that was free a moment ago and was not given to this process before."""
+    """A port of 127.0.0.1 that was free a moment ago and was not given to this process lately."""
     while True:
+        port = _chance.randrange(FIRST_PORT, LAST_PORT) // 8 * 8 + _own_share
+        if port in _ports_given:
+            continue
+        _ports_given.append(port)
         with socket.socket() as probe:
             probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
-        if port not in _ports_given:
-            _ports_given.add(port)
-            return port
+            try:
+                probe.bind(("127.0.0.1", port))
+            except OSError:
+                continue
+        return port
 
 
 def environment():

@@ -22,10 +22,11 @@ QUICK = "poll_interval 100ms 100ms; polls_per_session 1000/s;"
 
 @pytest.fixture
 def shared_room(gateway, origin, store):
-    """shared_room(settings, url): a gateway with room `sale`; on the store of the test unless `url` (with options) names another."""
+    """shared_room(settings, url): a gateway with room `sale`; on the store of the test unless `url` (with options) names another. The store has
+    more time than by default: what a busy machine needs for an answer is no outage."""
 
     def make(settings="capacity 2;", url=None, **options):
-        return gateway(ROOM.replace("@SETTINGS@", settings).replace("@STORE@", url or store.url), origin=origin, **options)
+        return gateway(ROOM.replace("@SETTINGS@", settings).replace("@STORE@", url or f"{store.url} timeout=5s"), origin=origin, **options)
 
     return make
 

@@ -63,18 +63,12 @@ class Store:
     def __init__(self, *options, sentinel=False, tls=None):
         self.folder = Path(tempfile.mkdtemp(prefix="fairway-store-"))
         self.folder.chmod(0o755)  # workers run as another user when the test is root
-        self.port = self._free_port()
+        self.port = free_port()  # the bus of a cluster is 10,000 above, where nobody else is given one
         self.tls_port = free_port() if tls else 0
         self.options, self.sentinel, self.tls = [str(option) for option in options], sentinel, tls
         self.process = None
         self.command = None
         self.start()
-
-    @staticmethod
-    def _free_port():
-        while (port := free_port()) > 55_000:  # the bus of a cluster is 10,000 above
-            pass
-        return port
 
     @property
     def socket(self):

@@ -57,7 +57,7 @@ class Watched:
         self.sentinels = [make_store(sentinel=True) for _ in range(3)]
         for sentinel in self.sentinels:
             sentinel.command("SENTINEL", "MONITOR", "shop", "127.0.0.1", self.master.port, 2)
-            sentinel.command("SENTINEL", "SET", "shop", "down-after-milliseconds", 500)
+            sentinel.command("SENTINEL", "SET", "shop", "down-after-milliseconds", 2000)
             sentinel.command("SENTINEL", "SET", "shop", "failover-timeout", 5000)
         wait_until(lambda: all(self._sees_all(sentinel) for sentinel in self.sentinels), 30, message="the sentinels do not see each other")
 

@@ -53,7 +53,8 @@ void about_rooms(Worker& worker, std::vector<Warning>& all) {
 
 void about_shared_settings(Worker& worker, std::vector<Warning>& all) {
   for (const auto& [room, why] : worker.live().refused()) {
-    all.push_back({"settings_not_fitting", "Room " + room + ": " + why + "."});
+    std::string detail = "Room ";
+    all.push_back({"settings_not_fitting", detail.append(room).append(": ").append(why).append(".")});
   }
   if (worker.shared().settings_not_shared.load(std::memory_order_relaxed)) {
     all.push_back(

@@ -3,16 +3,18 @@
 import json
 import re
 import shlex
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from harness.command import fairway
 from harness.http1 import request
+from harness.limits import scaled
 from harness.nginx import check
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = ["README.md", "docs/api.md", "docs/deploying.md", "docs/directives.md", "docs/fair-queue.md", "docs/operating.md"]
+PAGES = ["README.md", "docs/api.md", "docs/deploying.md", "docs/directives.md", "docs/examples.md", "docs/fair-queue.md", "docs/operating.md"]
 LOCATION = re.compile(r"\s*location\b")
 UPSTREAM = "upstream app { server 127.0.0.1:1; }"
 
@@ -120,3 +122,52 @@ def test_defaults_may_be_written(make_gateway, page, block, required):
     assert len(written) > 10
     status, output = check(make_gateway(f"{block} x {{ {required} 16; {' '.join(written)} }}", control=False))
     assert status == 0, output
+
+
+COST = re.compile(r"[1-9]\d*ns")
+
+
+def example_in(language, page="docs/examples.md"):
+    [text] = re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+    return text
+
+
+def test_the_python_example_reports_costs():
+    names = {}
+    exec(example_in("python"), names)  # it is ours
+    response = names["FairwayCost"](lambda request: {"of": request})("a request")
+    assert response["of"] == "a request" and COST.fullmatch(response["Fairway-Cost"]) and COST.fullmatch(response["Fairway-Cpu"])
+
+
+def test_the_node_example_reports_costs(tmp_path):
+    (tmp_path / "fairway-cost.mjs").write_text(example_in("js"))
+    (tmp_path / "app.mjs").write_text("""
+        import { createServer } from "node:http";
+        import { fairwayCost } from "./fairway-cost.mjs";
+        const server = createServer((request, response) => fairwayCost(request, response, () => response.end("ok")));
+        server.listen(0, "127.0.0.1", async () => {
+          const answer = await fetch(`http://127.0.0.1:${server.address().port}/`);
+          console.log(answer.headers.get("Fairway-Cost"), await answer.text());
+          server.close();
+          server.closeAllConnections();
+        });
+    """)
+    done = subprocess.run(["node", tmp_path / "app.mjs"], capture_output=True, text=True, timeout=scaled(30))
+    cost, said = done.stdout.split()
+    assert COST.fullmatch(cost) and said == "ok", done
+
+
+def anchors(page):
+    """What GitHub and most others make of the headings."""
+    headings = re.findall(r"^#+ (.*)", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", ["README.md", *sorted(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))])
+def test_links_lead_somewhere(page):
+    here = ROOT / page
+    links = re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", here.read_text())
+    for path, anchor in links:
+        target = (here.parent / path).resolve() if path else here
+        assert target.is_file(), f"{page}: {path}"
+        assert not anchor or anchor in anchors(target), f"{page}: {path}#{anchor}"

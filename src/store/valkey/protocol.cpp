@@ -147,7 +147,10 @@ void take_answer(Fields& fields, room::Answer& answer) {
   std::uint8_t state = 0;
   fields.take(state, static_cast<std::uint64_t>(room::State::no_memory));
   answer.state = static_cast<room::State>(state);
-  fields.take_flag(answer.created);
+  std::uint8_t flags = 0;
+  fields.take(flags, 3);
+  answer.created = (flags & 1) != 0;
+  answer.came_in = (flags & 2) != 0;
   fields.take(answer.rank);
   fields.take(answer.interval);
   fields.take(answer.epoch);

@@ -7,9 +7,9 @@
 //   changes     wanted (0 or 1) since limit
 //   cut         kind ("", new, go) network (raw bytes) line (0 or 1) id
 //   operations  how many; of each: kind (e, p, h, r, v: evict) sid (16 raw bytes) epoch number admitted network (raw) gap
-// Reply, one flat array: the summary; eight integers for each operation, in their order; if changes are wanted how many sessions
-// ended, whether there are more, for each sid and version, how many cuts, for each network, line, at, number, version; if a cut was
-// asked for its id, how many it ended, whether it is done.
+// Reply, one flat array: the summary; for each operation, in their order, state, flags (1 created, 2 came in), rank, interval, epoch,
+// number, expires, admitted at; if changes are wanted how many sessions ended, whether there are more, for each sid and version, how many
+// cuts, for each network, line, at, number, version; if a cut was asked for its id, how many it ended, whether it is done.
 #pragma once
 
 #include <array>

@@ -226,7 +226,8 @@ Verdict Gate::closed(const Token& token, const room::Answer& answer) noexcept {
   const bool in_line = answer.number != 0;
   give_ticket(token.sid, in_line ? answer.epoch : token.epoch, in_line ? answer.number : token.number);
   const Micros interval = in_line ? answer.interval : kRetryClosed * kSecond;
-  return settle(Verdict::Action::reply, Outcome::closed, simple(page::Kind::closed, "closed", jittered_seconds(interval, worker_.random64())));
+  return settle(Verdict::Action::reply, Outcome::closed,
+                simple(page::Kind::closed, "closed", jittered_seconds(interval, worker_.random64())));
 }
 
 // Whatever the token claims is kept: a held place is never lost by a busy answer.

@@ -115,8 +115,11 @@ void take_body(const Json& body, const RoomSettings& file, RoomAdjustment& adjus
       continue;
     }
     const auto* field = operate::find_field(operate::room_fields(), name);
-    if (name == "page" || name == "bypass") {
-      throw Refusal{422, "\"" + name + "\" can be set in nginx.conf only.", name};
+    if (name == "page") {
+      throw Refusal{422, "\"page\" can be set in nginx.conf only: it would show visitors any file that the gateway may read.", name};
+    }
+    if (name == "bypass") {
+      throw Refusal{422, "\"bypass\" can be set in nginx.conf only, since nginx takes variables only while it reads that.", name};
     }
     if (field == nullptr) {
       throw Refusal{422, name == "mode" ? "\"mode\" is changed with POST api/rooms/NAME/mode." : "There is no setting of that name.", name};

@@ -96,7 +96,8 @@ std::string take_body(const Json& body, const QueueConf& queue, const QueueSetti
       const bool fixed = name == "bypass" || fixed_of(queue).contains(name);
       throw Refusal{422, fixed ? "\"" + name + "\" can be set in nginx.conf only." : "There is no setting of that name.", name};
     }
-    refuse(operate::take(*field, value, file, false, overrides));
+    const bool follows = field->name == "light_lane" && !file.lane_set;  // from concurrency, which may be changed as well
+    refuse(operate::take(*field, value, file, follows, overrides));
   }
   QueueSettings after = file;
   refuse(operate::apply(operate::queue_fields(), overrides, after));

@@ -15,9 +15,8 @@ namespace fairway::ngx {
 struct Board {
   static constexpr std::size_t kMaxText = 512 * 1024;  // bytes
 
-  std::atomic<std::uint64_t> version;     // 0: nothing was ever changed
-  std::atomic<std::uint64_t> saved;       // the version that is in the state folder
-  std::atomic<std::uint64_t> generation;  // of nginx's configuration: grows with each start and reload
+  std::atomic<std::uint64_t> version;  // 0: nothing was ever changed
+  std::atomic<std::uint64_t> saved;    // the version that is in the state folder
   std::size_t sizes[2];
   char stamp[24];  // of the latest text of the store that is in ours, NUL-terminated; empty: none yet
   operate::EventRing events;

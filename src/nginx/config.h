@@ -45,7 +45,8 @@ struct QueueConf : operate::QueueSettings {
   ngx_array_t* inner_headers = nullptr;  // of ngx_str_t, lower case
   ngx_array_t* bypass = nullptr;         // of ngx_http_complex_value_t
 
-  ngx_uint_t index = 0;  // position in MainConf::queues
+  ngx_uint_t index = 0;          // position in MainConf::queues
+  std::uint64_t generation = 0;  // see LimitsStamp
   ngx_shm_zone_t* zone = nullptr;
   u_char* file = nullptr;  // where it is defined
   ngx_uint_t line = 0;

@@ -30,14 +30,17 @@ std::span<ngx_str_t> names(const ngx_array_t* list) noexcept {
 }
 
 void add_cookie(ngx_http_request_t* r, InnerKey& key, std::string_view name) noexcept {
-  for (const ngx_table_elt_t* header : std::span(static_cast<ngx_table_elt_t**>(r->headers_in.cookies.elts), r->headers_in.cookies.nelts)) {
-    std::string_view value[1];
-    if (find_cookies(view(header->value), name, value) != 0) {
-      key.add(value[0]);
-      return;
-    }
+  std::string_view value[1];
+  bool found = false;
+  filter_cookies(r, [&](const ngx_table_elt_t& header) noexcept {
+    found = found || find_cookies(view(header.value), name, value) != 0;
+    return true;
+  });
+  if (found) {
+    key.add(value[0]);
+  } else {
+    key.absent();
   }
-  key.absent();
 }
 
 void add_header(ngx_http_request_t* r, InnerKey& key, std::string_view name) noexcept {

@@ -19,7 +19,7 @@ std::span<QueueConf*> queues_of(const MainConf& conf) noexcept {
 
 }  // namespace
 
-Live::Live(MainConf& conf, ngx_cycle_t* cycle) : conf_(conf), cycle_(cycle), generation_(board().generation.load()) {
+Live::Live(MainConf& conf, ngx_cycle_t* cycle) : conf_(conf), cycle_(cycle) {
   std::vector<std::string_view> names;
   for (RoomConf* room : rooms_of(conf)) {
     rooms_of_file_.push_back(*room);
@@ -68,7 +68,7 @@ void Live::take_over() {
   }
   previous_ = std::exchange(adjustments_, std::move(*adjustments));  // rooms may refer to its texts until they are adjusted
   adjust_rooms();
-  adjust_queues();
+  adjust_queues(version);
   version_ = version;
 }
 
@@ -108,18 +108,15 @@ void Live::adjust(RoomConf& room) {
   }
 }
 
-// A worker of an earlier configuration, which waits for its last requests, leaves the limits to the new ones.
-void Live::adjust_queues() {
-  const bool current = board().generation.load() == generation_;
+void Live::adjust_queues(std::uint64_t version) {
   for (QueueConf* queue : queues()) {
     auto settings = file(*queue);
     if (operate::apply(operate::queue_fields(), adjustment(*queue), settings) || operate::check_together(settings)) {
       settings = file(*queue);
     }
     static_cast<operate::QueueSettings&>(*queue) = settings;
-    QueueClient* client = QueueWorker::client(*queue);
-    if (client != nullptr && current) {
-      client->follow_limits();
+    if (QueueClient* client = QueueWorker::client(*queue); client != nullptr) {
+      client->follow_limits(version);
     }
   }
 }

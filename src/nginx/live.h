@@ -54,13 +54,12 @@ class Live {
   void take_over();
   void adjust_rooms();
   void adjust(RoomConf& room);
-  void adjust_queues();
+  void adjust_queues(std::uint64_t version);
   RoomConf& made(const std::string& name);
   std::vector<std::string_view> names_in_use(std::string_view name) const;
 
   MainConf& conf_;
   ngx_cycle_t* cycle_;
-  std::uint64_t generation_;
   std::uint64_t version_ = 0;
   operate::Adjustments adjustments_;
   operate::Adjustments previous_;

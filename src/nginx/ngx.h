@@ -77,6 +77,31 @@ inline ngx_str_t concat(ngx_pool_t* pool, std::string_view first, std::string_vi
   return {first.size() + second.size(), data};
 }
 
+// Looks at the request's Cookie headers in the order sent and keeps those for which `keep(header)` is true.
+template <class Keep>
+void filter_cookies(ngx_http_request_t* r, Keep&& keep) noexcept {
+#if nginx_version >= 1023000
+  ngx_table_elt_t** link = &r->headers_in.cookie;
+  for (ngx_table_elt_t* header = *link; header != nullptr; header = header->next) {
+    if (keep(*header)) {
+      *link = header;
+      link = &header->next;
+    }
+  }
+  *link = nullptr;
+#else
+  ngx_array_t& cookies = r->headers_in.cookies;
+  auto** headers = static_cast<ngx_table_elt_t**>(cookies.elts);
+  ngx_uint_t kept = 0;
+  for (ngx_uint_t i = 0; i < cookies.nelts; ++i) {
+    if (keep(*headers[i])) {
+      headers[kept++] = headers[i];
+    }
+  }
+  cookies.nelts = kept;
+#endif
+}
+
 inline void add_timer(ngx_event_t* event, ngx_msec_t milliseconds) noexcept {
   ngx_add_timer(event, milliseconds);
 }

@@ -96,11 +96,11 @@ QueueClient::Hold::~Hold() {
   }
 }
 
-bool QueueClient::join(const Mailbox& mailbox) noexcept {
+bool QueueClient::join(const Mailbox& mailbox, std::uint64_t version) noexcept {
   mailbox_ = &mailbox;
   sweep();
+  follow_limits(version);
   const Hold hold(*this);
-  queue_.set_limits(conf_.limits, hold.now());
   return enroll(hold);
 }
 
@@ -125,7 +125,7 @@ void QueueClient::keep_joined() noexcept {
   if (joined_ && ngx_exiting != 0 && turns_ == nullptr) {
     leave();
   } else if (!joined_ && ngx_exiting == 0) {
-    join(*mailbox_);
+    join(*mailbox_, version_);
   }
 }
 
@@ -237,9 +237,15 @@ void QueueClient::count_bypass() noexcept {
   queue_.count_bypass();
 }
 
-void QueueClient::follow_limits() noexcept {
+// A worker that is slow to start or to hear of a change, or waits for the last requests of an earlier nginx.conf, must not undo what others
+// did.
+void QueueClient::follow_limits(std::uint64_t version) noexcept {
+  version_ = version;
+  const LimitsStamp stamp{conf_.generation, version};
   const Hold hold(*this);
-  queue_.set_limits(conf_.limits, hold.now());
+  if (stamp >= shared().limits && queue_.set_limits(conf_.limits, hold.now())) {
+    shared().limits = stamp;
+  }
 }
 
 void QueueClient::record(std::int64_t first, std::int64_t last) noexcept {

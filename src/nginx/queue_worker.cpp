@@ -4,6 +4,8 @@
 
 #include <span>
 
+#include "nginx/worker.h"
+
 namespace fairway::ngx {
 
 QueueWorker* QueueWorker::instance_ = nullptr;
@@ -40,7 +42,7 @@ std::size_t queue_zone_size(const queue::Capacity& capacity) noexcept {
 }
 
 ngx_int_t init_queue_zone(ngx_shm_zone_t* zone, void* old_data) noexcept {
-  const auto& conf = *static_cast<QueueConf*>(zone->data);
+  auto& conf = *static_cast<QueueConf*>(zone->data);
   auto* shared = static_cast<QueueShared*>(old_data);
   if (shared == nullptr) {
     auto* pool = reinterpret_cast<ngx_slab_pool_t*>(zone->shm.addr);
@@ -56,6 +58,7 @@ ngx_int_t init_queue_zone(ngx_shm_zone_t* zone, void* old_data) noexcept {
                   "fairway: the running gateway's shared memory is of another version: restart nginx instead of reloading");
     return NGX_ERROR;
   }
+  conf.generation = ++shared->generation;
   zone->data = shared;
   return NGX_OK;
 }
@@ -78,6 +81,7 @@ ngx_int_t QueueWorker::start(ngx_cycle_t* cycle) noexcept {
     return NGX_OK;
   }
   try {
+    const std::uint64_t version = Worker::get() == nullptr ? 0 : Worker::get()->live().version();
     instance_ = new QueueWorker(cycle);
     if (instance_->mailbox_.open(cycle, on_wake) != NGX_OK) {
       return NGX_ERROR;
@@ -90,7 +94,7 @@ ngx_int_t QueueWorker::start(ngx_cycle_t* cycle) noexcept {
         return NGX_ERROR;
       }
       instance_->clients_.emplace_back(*queue, *attached);
-      if (!instance_->clients_.back().join(instance_->mailbox_)) {
+      if (!instance_->clients_.back().join(instance_->mailbox_, version)) {
         ngx_log_error(NGX_LOG_ERR, cycle->log, 0,
                       "fairway: more than %uD workers on fair_queue \"%V\": this one refuses its requests until others are gone",
                       queue::kMaxWorkers, &queue->name);

@@ -17,14 +17,23 @@
 namespace fairway::ngx {
 
 // What lies in a queue's zone, beside the block of FairQueue.
+// Of which nginx.conf limits are, and of which version of the operators' changes over it: later ones compare greater.
+struct LimitsStamp {
+  std::uint64_t generation = 0;
+  std::uint64_t version = 0;
+  auto operator<=>(const LimitsStamp&) const = default;
+};
+
 struct QueueShared {
-  static constexpr std::uint64_t kLayout = 0x66617175'00000003;  // "faqu", version
+  static constexpr std::uint64_t kLayout = 0x66617175'00000004;  // "faqu", version
   std::uint64_t layout;
   std::size_t size;  // of the block
   void* block;
   std::atomic<std::uint64_t> bad_costs;  // cost and cpu headers that were not understood
   OneAddress one_address;
-  QueueHistory history;  // under the lock
+  std::uint64_t generation;  // of nginx.conf: grows with each that is loaded
+  LimitsStamp limits;        // of those in force; under the lock
+  QueueHistory history;      // under the lock
 };
 
 std::size_t queue_zone_size(const queue::Capacity& capacity) noexcept;
@@ -35,7 +44,8 @@ class QueueClient {
  public:
   QueueClient(const QueueConf& conf, queue::FairQueue queue) noexcept : conf_(conf), queue_(queue) {}
 
-  bool join(const Mailbox& mailbox) noexcept;  // false: no row for this worker; keep_joined() and acquire() try again
+  bool join(const Mailbox& mailbox,
+            std::uint64_t version) noexcept;  // false: no row for this worker; keep_joined() and acquire() try again
   void leave() noexcept;
   // An exiting worker may live for days, for the sake of a tunnel: with no turn left it gives its row to others, and takes one again
   // when it needs it.
@@ -47,7 +57,7 @@ class QueueClient {
   void cancel(Turn& turn) noexcept;
   void time_out(Turn& turn) noexcept;
   void count_bypass() noexcept;
-  void follow_limits() noexcept;  // takes over those of conf()
+  void follow_limits(std::uint64_t version) noexcept;  // takes over those of conf(), unless later ones are in force
 
   void read_mail() noexcept;
   void tick() noexcept;
@@ -95,6 +105,7 @@ class QueueClient {
   std::uint32_t worker_ = 0;
   bool joined_ = false;
   bool needs_tick_ = false;
+  std::uint64_t version_ = 0;  // of the operators' changes that conf() holds
   std::uint64_t generation_ = 0;
   std::uint64_t tokens_ = 0;  // names given to requests
   Turn* turns_ = nullptr;

@@ -78,38 +78,39 @@ bool keep(ngx_http_request_t* r, Visit& visit, std::string_view name, std::strin
   return true;
 }
 
-// Takes our cookies out of the Cookie headers; they stay with the visit. Sets `empty` when a header has nothing left and must go
-// as a whole.
-ngx_int_t strip_cookies(ngx_http_request_t* r, Visit& visit, bool& empty) noexcept {
-  auto** cookies = static_cast<ngx_table_elt_t**>(r->headers_in.cookies.elts);
-  ngx_uint_t kept = 0;
-  for (ngx_uint_t i = 0; i < r->headers_in.cookies.nelts; ++i) {
-    const std::string_view value = view(cookies[i]->value);
-    if (value.find("fairway_") != std::string_view::npos) {
-      auto* stripped = static_cast<char*>(ngx_pnalloc(r->pool, value.size()));
-      if (stripped == nullptr) {
-        return NGX_ERROR;
-      }
-      bool memory = true;
-      const StrippedCookies result = fairway::strip_cookies(
-          value, {stripped, value.size()},
-          [&](std::string_view name, std::string_view text) noexcept { memory = memory && keep(r, visit, name, text); });
-      if (!memory) {
-        return NGX_ERROR;
-      }
-      if (result.removed) {
-        cookies[i]->value = str({stripped, result.size});
-        if (result.size == 0) {
-          cookies[i]->key.len = 0;  // no real header has such a name
-          empty = true;
-          continue;
-        }
-      }
-    }
-    cookies[kept++] = cookies[i];
+// Takes our cookies out of one Cookie header; they stay with the visit. False when memory is short.
+bool strip(ngx_http_request_t* r, Visit& visit, ngx_table_elt_t& header) noexcept {
+  const std::string_view value = view(header.value);
+  if (value.find("fairway_") == std::string_view::npos) {
+    return true;
   }
-  r->headers_in.cookies.nelts = kept;
-  return NGX_OK;
+  auto* stripped = static_cast<char*>(ngx_pnalloc(r->pool, value.size()));
+  if (stripped == nullptr) {
+    return false;
+  }
+  bool memory = true;
+  const StrippedCookies result =
+      fairway::strip_cookies(value, {stripped, value.size()},
+                             [&](std::string_view name, std::string_view text) noexcept { memory = memory && keep(r, visit, name, text); });
+  if (memory && result.removed) {
+    header.value = str({stripped, result.size});
+    if (result.size == 0) {
+      header.key.len = 0;  // no real header has such a name
+    }
+  }
+  return memory;
+}
+
+// … out of all of them. Sets `empty` when a header has nothing left and must go as a whole.
+ngx_int_t strip_cookies(ngx_http_request_t* r, Visit& visit, bool& empty) noexcept {
+  bool memory = true;
+  filter_cookies(r, [&](ngx_table_elt_t& header) noexcept {
+    memory = memory && strip(r, visit, header);
+    const bool gone = memory && header.key.len == 0;
+    empty = empty || gone;
+    return !gone;
+  });
+  return memory ? NGX_OK : NGX_ERROR;
 }
 
 // nginx passes every element of the list on, so ours have to leave it. The list is built anew; the pointers that nginx keeps to

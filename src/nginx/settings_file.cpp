@@ -222,7 +222,6 @@ void restore_settings(MainConf& conf, ngx_log_t* log) noexcept {
   if (shared == nullptr) {
     return;
   }
-  shared->board->generation.fetch_add(1);
   try {
     settle_board(conf, log);
   } catch (...) {

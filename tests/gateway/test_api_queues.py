@@ -162,7 +162,8 @@ def test_the_file_wins_when_its_value_changes(queue):
 
 def test_a_reload_while_requests_run_keeps_the_changed_limit(queue, origin):
     running, operator = queue(workers=2)
-    operator.put("queues/app", {"concurrency": 3, "light_lane": "off"})
+    shown = operator.put("queues/app", {"concurrency": 3, "light_lane": "off"})
+    assert shown["settings"]["light_lane"] == "off"  # and not what follows from concurrency
     requests = pending(running, 6)
     wait_until(lambda: (operator.get("queues/app")["running"], operator.get("queues/app")["waiting"]) == (3, 3))
     running.process.send_signal(1)

@@ -3,7 +3,7 @@ BUILD := build
 PREFIX ?= /usr
 
 .DEFAULT_GOAL := help
-.PHONY: help build run crowd test nightly lint bench bench-check install clean
+.PHONY: help build run crowd test nightly lint bench bench-check deb install clean
 
 help:
 	@echo 'make run       build, then a gateway on http://localhost:8080 in front of a small demo shop'
@@ -16,6 +16,7 @@ help:
 	@echo 'make lint      format, static analysis and the rules of the house'
 	@echo 'make bench     the figures: speed side by side with the usual ways'
 	@echo 'make bench-check  fails when a request costs more instructions than it did'
+	@echo 'make deb       Debian packages in build/deb'
 	@echo 'make install   module, its snippet and the command into nginx'"'"'s folders (PREFIX, DESTDIR)'
 	@echo 'make clean     remove build/'
 
@@ -47,6 +48,9 @@ bench:
 bench-check: build
 	scripts/deps build run bench
 	cd bench && /usr/bin/python3 check.py
+
+deb:
+	scripts/deb
 
 install: build
 	DESTDIR=$(DESTDIR) cmake --install $(BUILD) --prefix $(PREFIX) --strip

@@ -97,6 +97,10 @@ ApiAnswer ApiClient::post(std::string_view path, const Json& body) {
   return call("POST", path, &text);
 }
 
+void ApiClient::remove(std::string_view path) {
+  call("DELETE", path, nullptr);
+}
+
 const std::string& ApiClient::url() const {
   return state_->address.url;
 }
@@ -128,6 +132,7 @@ ApiAnswer ApiClient::call(const char* method, std::string_view path, const std::
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
   if (status >= 300) throw RunError(refusal(status, received.text, this->url()));
   ApiAnswer answer{std::move(received.text), {}};
+  if (status == 204) return answer;
   answer.json = parsed(answer.text);
   if (!answer.json.is_object()) throw RunError("what answers at " + this->url() + " is not a gateway's API");
   return answer;

@@ -31,6 +31,7 @@ class ApiClient {
   ApiAnswer get(std::string_view path);
   ApiAnswer put(std::string_view path, const Json& body);
   ApiAnswer post(std::string_view path, const Json& body);
+  void remove(std::string_view path);
   const std::string& url() const;
 
  private:

@@ -23,11 +23,21 @@ std::string line_about(const Json& room) {
          count("waiting") + " waiting\n";
 }
 
+std::string inside_of(const Json& room) {
+  const auto sessions = room.at("inside").get<std::uint64_t>();
+  return std::to_string(sessions) + (sessions == 1 ? " session inside" : " sessions inside");
+}
+
+std::string waiting_of(const Json& room) {
+  return std::to_string(room.at("waiting").get<std::uint64_t>()) + " waiting";
+}
+
 // On a terminal people are asked first, and told how many it hits; a script has made up its mind.
 bool agreed(const OperatorCommand& command, ApiClient& api) {
   if (command.yes || isatty(STDIN_FILENO) == 0 || isatty(STDERR_FILENO) == 0) return true;
   const ApiAnswer room = api.get("rooms/" + command.name);
-  std::cerr << eviction_question(command.eviction, room.json) << "? [y/N] " << std::flush;
+  const bool deletes = command.verb == Verb::room_delete;
+  std::cerr << (deletes ? deletion_question(room.json) : eviction_question(command.eviction, room.json)) << "? [y/N] " << std::flush;
   std::string said;
   std::getline(std::cin, said);
   return said == "y" || said == "Y" || said == "yes";
@@ -38,6 +48,14 @@ int evict(const OperatorCommand& command, ApiClient& api) {
   const ApiAnswer answer = api.post("rooms/" + command.name + "/evict", command.eviction);
   const auto ended = answer.json.at("ended").get<std::uint64_t>();
   print(command, answer, command.name + ": " + std::to_string(ended) + " ended\n");
+  return 0;
+}
+
+int remove(const OperatorCommand& command, ApiClient& api) {
+  if (!agreed(command, api)) throw RunError("nothing was done");
+  api.remove("rooms/" + command.name);
+  const Json told = {{"deleted", command.name}};
+  print(command, {told.dump(), told}, command.name + ": deleted\n");
   return 0;
 }
 
@@ -74,6 +92,7 @@ int run(const OperatorCommand& command) {
   if (command.verb == Verb::room_watch || command.verb == Verb::queue_watch) return watch(command);
   ApiClient api(command.api);
   if (command.verb == Verb::room_evict) return evict(command, api);
+  if (command.verb == Verb::room_delete) return remove(command, api);
   show(command, api);
   return std::cout ? 0 : 1;
 }
@@ -88,11 +107,13 @@ int run_operator_command(const OperatorCommand& command) {
   }
 }
 
+std::string deletion_question(const Json& room) {
+  return room.at("name").get<std::string>() + ": delete the room with " + inside_of(room) + " and " + waiting_of(room);
+}
+
 std::string eviction_question(const Json& eviction, const Json& room) {
-  const auto count = [&room](const char* key) { return room.at(key).get<std::uint64_t>(); };
-  const auto sessions = [](std::uint64_t n) { return std::to_string(n) + (n == 1 ? " session" : " sessions"); };
-  const std::string inside = sessions(count("inside")) + " inside";
-  const std::string waiting = std::to_string(count("waiting")) + " waiting";
+  const std::string inside = inside_of(room);
+  const std::string waiting = waiting_of(room);
   const std::string name = room.at("name").get<std::string>();
   const bool line = eviction.contains("line");
   if (eviction.contains("sid")) return name + ": end this one session" + (line ? " or its place in line" : "");

@@ -10,7 +10,19 @@
 
 namespace fairway::cli {
 
-enum class Verb { room_list, room_show, room_set, room_mode, room_evict, room_watch, queue_list, queue_show, queue_flows, queue_watch };
+enum class Verb {
+  room_list,
+  room_show,
+  room_set,
+  room_mode,
+  room_evict,
+  room_delete,
+  room_watch,
+  queue_list,
+  queue_show,
+  queue_flows,
+  queue_watch
+};
 
 struct OperatorCommand {
   Verb verb = Verb::room_list;
@@ -20,7 +32,7 @@ struct OperatorCommand {
   std::string mode;                    // of room_mode: normal, hold, open or closed
   Json change = Json::object();        // of room_set: the body
   Json eviction = Json::object();      // of room_evict: the body
-  bool yes = false;                    // of room_evict: do not ask
+  bool yes = false;                    // of room_evict and room_delete: do not ask
   std::uint32_t top = 20;              // of queue_flows
   std::optional<std::uint32_t> count;  // of watch: so many times; none: until it is ended
 };
@@ -37,5 +49,7 @@ std::string flows_text(const Json& flows);    // of GET queues/NAME/flows
 
 // What an eviction would end, as a question without the mark at its end.
 std::string eviction_question(const Json& eviction, const Json& room);
+// The same of taking the room away.
+std::string deletion_question(const Json& room);
 
 }  // namespace fairway::cli

@@ -57,6 +57,7 @@ void OperatorOptions::add_rooms(CLI::App& app) {
   add(group, "open", "Everybody comes in and counts as inside.", Verb::room_mode, true, "open");
   add(group, "close", "Newcomers and waiters are turned away; places are kept, those inside go on.", Verb::room_mode, true, "closed");
   add_evict(group);
+  add_delete(group);
   add_count(*add(group, "watch", "One room once a second: live on a terminal, a line each on a pipe.", Verb::room_watch));
 }
 
@@ -89,6 +90,11 @@ void OperatorOptions::add_evict(CLI::App& group) {
   evict->add_flag("--yes", yes_, "do not ask");
 }
 
+void OperatorOptions::add_delete(CLI::App& group) {
+  add(group, "delete", "Take away a room that was made here, with everybody in it; asks first on a terminal.", Verb::room_delete)
+      ->add_flag("--yes", yes_, "do not ask");
+}
+
 void OperatorOptions::read_change(OperatorCommand& command) const {
   command.change = parse_assignments(settings_);
   if (!attach_.empty() && command.change.contains("attach")) throw UsageError("attach= and --attach exclude each other");
@@ -103,7 +109,6 @@ void OperatorOptions::read_eviction(OperatorCommand& command) const {
   if (!network_.empty()) command.eviction["network"] = network_;
   if (all_) command.eviction["all"] = true;
   if (line_) command.eviction["line"] = true;
-  command.yes = yes_;
 }
 
 std::optional<OperatorCommand> OperatorOptions::command() const {
@@ -114,6 +119,7 @@ std::optional<OperatorCommand> OperatorOptions::command() const {
   command.mode = leaf->mode;
   command.api = api_address(api_);
   command.json = json_;
+  command.yes = yes_;
   if (command.verb != Verb::room_list && command.verb != Verb::queue_list) command.name = checked_name(name_);
   if (command.verb == Verb::room_set) read_change(command);
   if (command.verb == Verb::room_evict) read_eviction(command);

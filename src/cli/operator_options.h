@@ -30,6 +30,7 @@ class OperatorOptions {
   void add_queues(CLI::App& app);
   void add_set(CLI::App& group);
   void add_evict(CLI::App& group);
+  void add_delete(CLI::App& group);
   // A subcommand with the options that all have; `named`: it is about one room or queue.
   CLI::App* add(CLI::App& group, const char* name, const char* help, Verb verb, bool named = true, const char* mode = "");
   void add_count(CLI::App& leaf);

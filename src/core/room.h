@@ -75,6 +75,7 @@ enum class State : std::uint8_t {
 struct Answer {
   State state = State::unknown;
   bool created = false;    // this call drew a new number for the session (a newcomer)
+  bool came_in = false;    // of admitted: it is the first to say so since the session was let in or called
   std::uint64_t rank = 0;  // 1-based; 0: not told (recovery)
   Micros interval = 0;     // poll interval before jitter
   std::uint64_t epoch = 0;

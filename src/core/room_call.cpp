@@ -28,7 +28,9 @@ void RoomState::note(const Operation& operation, Answer& answer, const Step& ste
     return;
   }
   if (known && it->place == Place::inside) {
+    const bool granted = !it->claimed;
     answer.state = extend(it, step);
+    answer.came_in = granted && answer.state == kByRecord;
     return;
   }
   if (operation.kind == Kind::heartbeat) {
@@ -169,6 +171,7 @@ void RoomState::join(const Operation& operation, Answer& answer, const Step& ste
   }
   last_number_ = number;
   if (direct) admit(it, number, true, step);
+  answer.came_in = direct;
   answer.created = true;
   answer.state = kByRecord;
 }
@@ -176,6 +179,8 @@ void RoomState::join(const Operation& operation, Answer& answer, const Step& ste
 void RoomState::fill(const Operation& operation, Answer& answer, const Step& step) noexcept {
   if (answer.state != kByRecord) return;
   const auto it = table_.find(operation.sid);
+  const bool came_in = answer.came_in || it->called;
+  answer.came_in = false;
   it->called = false;
   if (it->place == Place::lost || it->place == Place::ended) {
     answer.state = State::gone;
@@ -185,6 +190,7 @@ void RoomState::fill(const Operation& operation, Answer& answer, const Step& ste
   answer.number = it->number;
   if (it->place == Place::inside) {
     answer.state = State::admitted;
+    answer.came_in = came_in;
     answer.expires = it->when;
     answer.admitted_at = it->stamp;
     return;

@@ -24,6 +24,8 @@
 // Marks, and cuts, are kept until the horizon at the time of the last loss or the end. The horizon is the largest, over all calls so
 //   far, of now + max(abandon_timeout, session_timeout) + return_grace + 60 s: no token written so far is of use after it. The first
 //   loss stays with a session as long as it is in line or inside, and as long as its mark.
+// Came in: the first answer admitted since the session was let in or called, whether it claims a grant or was let in by this very call;
+//   never one that is taken over. So each admission that its visitor hears of is told once.
 // Step 3, in the order of the operations; the first that fits:
 //   1. A session in line or inside that a cut hits is ended; then go on.
 //   2. release: ends it wherever it is; one unknown here is marked if it has a claim or an admission time, else nothing is kept (a

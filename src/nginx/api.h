@@ -75,7 +75,10 @@ ApiAnswer openapi(ApiCall& call);
 std::string etag_of(const Json& settings);
 
 // Changes the adjustments in one step: `edit` gets the latest and tells what it did, a sentence each; it is called again when another
-// worker was faster. Effective in every worker, saved, and noted in the events when this returns.
-void change(ApiCall& call, const std::function<std::vector<std::string>(operate::Adjustments&)>& edit);
+// worker or gateway was faster. `then` makes the answer once the change is effective in every worker, saved, noted in the events, and,
+// what concerns rooms, given to a shared store, from where the other gateways take it; that may be later.
+using Edit = std::function<std::vector<std::string>(ApiCall&, operate::Adjustments&)>;
+using Then = std::function<ApiAnswer(ApiCall&)>;
+ApiAnswer change(ApiCall& call, Edit edit, Then then);
 
 }  // namespace fairway::ngx

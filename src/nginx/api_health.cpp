@@ -10,8 +10,11 @@ namespace {
 Json store_json(Worker& worker) {
   if (worker.store() != nullptr) {
     const bool open = worker.shared().breaker.open();
-    return {
-        {"kind", "shared"}, {"reachable", !open}, {"breaker", open ? "open" : "closed"}, {"outages", worker.shared().breaker.outages()}};
+    return {{"kind", "shared"},
+            {"reachable", !open},
+            {"breaker", open ? "open" : "closed"},
+            {"outages", worker.shared().breaker.outages()},
+            {"other_gateways", other_gateways(worker).count}};
   }
   const Lock lock(worker.zone());
   const MemoryStore& store = *worker.shared().store;

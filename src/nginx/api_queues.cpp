@@ -155,17 +155,17 @@ ApiAnswer show_queue(ApiCall& call) {
 
 ApiAnswer put_queue(ApiCall& call) {
   const QueueConf& queue = call.queue();
-  change(call, [&](Adjustments& all) -> std::vector<std::string> {
-    call.check_match(etag_of_queue(call.worker, queue));
-    const std::string name(call.name);
+  const auto edit = [&queue](ApiCall& its, Adjustments& all) -> std::vector<std::string> {
+    its.check_match(etag_of_queue(its.worker, queue));
+    const std::string name(its.name);
     Overrides& overrides = all.queues[name];
-    const std::string told = take_body(call.body, queue, call.worker.live().file(queue), overrides);
+    const std::string told = take_body(its.body, queue, its.worker.live().file(queue), overrides);
     if (overrides.empty()) {
       all.queues.erase(name);
     }
     return {"queue " + name + ": " + told};
-  });
-  return answer_of(call.worker, queue);
+  };
+  return change(call, edit, [&queue](ApiCall& its) { return answer_of(its.worker, queue); });
 }
 
 ApiAnswer show_flows(ApiCall& call) {

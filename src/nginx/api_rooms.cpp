@@ -6,6 +6,7 @@
 #include "nginx/api.h"
 #include "nginx/store_client.h"
 #include "nginx/store_order.h"
+#include "operate/shared_adjustments.h"
 #include "operate/values.h"
 
 namespace fairway::ngx {
@@ -31,7 +32,7 @@ Figures figures_of(Worker& worker, const RoomConf& room) noexcept {
 // Everything that PUT takes, as GET shows it.
 Json settings_of(Worker& worker, const RoomConf& room) {
   const RoomAdjustment& adjustment = worker.live().adjustment(room);
-  Json settings = operate::settings_json(operate::room_fields(), static_cast<const RoomSettings&>(room), adjustment.fields);
+  Json settings = operate::settings_json(operate::room_fields(), static_cast<const RoomSettings&>(room), worker.live().overrides(room));
   settings["attach"] = operate::attach_json(adjustment.attach);
   return settings;
 }
@@ -78,7 +79,7 @@ Json room_json(Worker& worker, const RoomConf& room) {
       {"recovering", summary.recovering},
       {"store", store_json(worker)},
       {"settings", settings_of(worker, room)},
-      {"file", operate::file_json(operate::room_fields(), live.adjustment(room).fields)},
+      {"file", operate::file_json(operate::room_fields(), live.overrides(room))},
   };
 }
 
@@ -95,10 +96,6 @@ void refuse(const std::optional<Problem>& problem) {
   }
 }
 
-std::string shown(const std::string& text) {
-  return text.empty() ? "none" : text;
-}
-
 // Who else has a place of `attach`: a request belongs to one room.
 void refuse_taken_places(const Adjustments& all, std::string_view name, const RoomAdjustment& room) {
   for (const auto& [other, adjustment] : all.rooms) {
@@ -110,19 +107,19 @@ void refuse_taken_places(const Adjustments& all, std::string_view name, const Ro
   }
 }
 
-// What the body says, over `adjustment`; tells what changed, a sentence for all of it.
-std::string take_body(const Json& body, const RoomSettings& file, RoomAdjustment& adjustment) {
-  const RoomAdjustment old = adjustment;
-  RoomSettings before = file;
-  operate::apply(operate::room_fields(), old.fields, before);  // refers to the texts of `old`
+// What the body says, over `adjustment`.
+void take_body(const Json& body, const RoomSettings& file, RoomAdjustment& adjustment) {
   for (const auto& [name, value] : body.items()) {
     if (name == "attach") {
       refuse(operate::take_attach(value, adjustment.attach));
       continue;
     }
     const auto* field = operate::find_field(operate::room_fields(), name);
-    if (name == "page" || name == "bypass") {
-      throw Refusal{422, "\"" + name + "\" can be set in nginx.conf only.", name};
+    if (name == "page") {
+      throw Refusal{422, "\"page\" can be set in nginx.conf only: it would show visitors any file that the gateway may read.", name};
+    }
+    if (name == "bypass") {
+      throw Refusal{422, "\"bypass\" can be set in nginx.conf only, since nginx takes variables only while it reads that.", name};
     }
     if (field == nullptr) {
       throw Refusal{422, name == "mode" ? "\"mode\" is changed with POST api/rooms/NAME/mode." : "There is no setting of that name.", name};
@@ -135,17 +132,6 @@ std::string take_body(const Json& body, const RoomSettings& file, RoomAdjustment
   if (adjustment.made && !adjustment.fields.contains("capacity")) {
     throw Refusal{422, "\"capacity\" is missing: it must be a whole number from 0 to 10000000.", "capacity"};
   }
-  std::string told;
-  for (const auto& field : operate::room_fields()) {
-    if (const auto now = field.get(after); now != field.get(before)) {
-      told += (told.empty() ? "" : ", ") + std::string(field.name) + " " + shown(field.get(before)) + " → " + shown(now);
-    }
-  }
-  if (old.attach != adjustment.attach) {
-    told += (told.empty() ? "" : ", ") + std::string("attached to ") + std::to_string(adjustment.attach.size()) +
-            (adjustment.attach.size() == 1 ? " place" : " places");
-  }
-  return told;
 }
 
 // Lets a change of the settings take effect on those who wait.
@@ -154,6 +140,14 @@ void touch(Worker& worker, const RoomConf& room) noexcept {
     worker.store()->refresh(room);
   } else if (worker.row(room).memory().epoch != 0) {
     worker.call(room, {}, {});
+  }
+}
+
+// What never said anything needs no entry; what once did keeps its version.
+void erase_idle(Adjustments& all, const std::string& name) {
+  const auto entry = all.rooms.find(name);
+  if (entry->second.says_nothing() && entry->second.version == 0) {
+    all.rooms.erase(entry);
   }
 }
 
@@ -188,27 +182,34 @@ ApiAnswer show_room(ApiCall& call) {
   return answer_of(call.worker, call.room());
 }
 
-ApiAnswer put_room(ApiCall& call) {
+namespace {
+
+// Tells what was done, as edits do. `created`: whether there was no room of that name.
+std::vector<std::string> edit_room(ApiCall& call, Adjustments& all, bool& created) {
   Live& live = call.worker.live();
-  bool created = false;
-  change(call, [&](Adjustments& all) -> std::vector<std::string> {
-    const RoomConf* room = live.find(call.name);
-    created = room == nullptr;
-    if (created) {
-      refuse_new_room(call);
-    } else {
-      call.check_match(etag_of_room(call.worker, *room));
-    }
-    const std::string name(call.name);
-    RoomAdjustment& adjustment = all.rooms[name];
-    adjustment.made = created || live.is_made(*room);
-    const std::string told = take_body(call.body, created ? RoomSettings{} : live.file(*room), adjustment);
-    refuse_taken_places(all, call.name, adjustment);
-    if (adjustment.says_nothing()) {
-      all.rooms.erase(name);
-    }
-    return {"room " + name + (created ? " made" + (told.empty() ? "" : ": " + told) : ": " + told)};
-  });
+  const RoomConf* room = live.find(call.name);
+  created = room == nullptr;
+  if (created) {
+    refuse_new_room(call);
+  } else {
+    call.check_match(etag_of_room(call.worker, *room));
+  }
+  const std::string name(call.name);
+  RoomAdjustment& adjustment = all.rooms[name];
+  if (created) {
+    adjustment = {};
+  }
+  const RoomAdjustment before = adjustment;
+  adjustment.made = adjustment.made || created;
+  const RoomSettings file = created ? RoomSettings{} : live.file(*room);
+  take_body(call.body, file, adjustment);
+  const std::string told = operate::difference(before, adjustment, file);
+  refuse_taken_places(all, call.name, adjustment);
+  erase_idle(all, name);
+  return {"room " + name + (created ? " made" + (told.empty() ? "" : ": " + told) : ": " + told)};
+}
+
+ApiAnswer answer_of_put(ApiCall& call, bool created) {
   const RoomConf& room = call.room();
   touch(call.worker, room);
   ApiAnswer answer = answer_of(call.worker, room);
@@ -220,19 +221,10 @@ ApiAnswer put_room(ApiCall& call) {
   return answer;
 }
 
-ApiAnswer delete_room(ApiCall& call) {
-  Live& live = call.worker.live();
-  RoomConf& room = call.room();
-  change(call, [&](Adjustments& all) -> std::vector<std::string> {
-    call.check_match(etag_of_room(call.worker, room));
-    if (!live.is_made(room)) {
-      throw Refusal{409, "This room is in nginx.conf: take it out there.", ""};
-    }
-    all.rooms.erase(std::string(call.name));
-    return {"room " + std::string(call.name) + " deleted"};
-  });
+// Once it is gone from the settings: everybody in it.
+ApiAnswer empty_room(ApiCall& call, const RoomConf& room) {
   const auto order = std::make_shared<StoreOrder>(call.worker, room);
-  if (call.worker.store() != nullptr) {  // other gateways may know a room of that name: it stays, empty
+  if (call.worker.store() != nullptr) {  // the store's own memory of the room ends by itself: it stays, empty
     order->cut({{}, true});
   }
   ApiAnswer answer;
@@ -245,26 +237,49 @@ ApiAnswer delete_room(ApiCall& call) {
   return answer;
 }
 
-ApiAnswer set_mode(ApiCall& call) {
+}  // namespace
+
+ApiAnswer put_room(ApiCall& call) {
+  const auto created = std::make_shared<bool>();
+  return change(
+      call, [created](ApiCall& its, Adjustments& all) { return edit_room(its, all, *created); },
+      [created](ApiCall& its) { return answer_of_put(its, *created); });
+}
+
+ApiAnswer delete_room(ApiCall& call) {
   RoomConf& room = call.room();
+  const auto edit = [](ApiCall& its, Adjustments& all) -> std::vector<std::string> {
+    const RoomConf& now = its.room();
+    its.check_match(etag_of_room(its.worker, now));
+    if (!its.worker.live().is_made(now)) {
+      throw Refusal{409, "This room is in nginx.conf: take it out there.", ""};
+    }
+    all.rooms.erase(std::string(its.name));
+    return {"room " + std::string(its.name) + " deleted"};
+  };
+  return change(call, edit, [&room](ApiCall& its) { return empty_room(its, room); });
+}
+
+ApiAnswer set_mode(ApiCall& call) {
   const auto mode = call.body.contains("mode") && call.body["mode"].is_string() ? operate::parse_mode(call.body["mode"].get<std::string>())
                                                                                 : std::nullopt;
+  const RoomConf& room = call.room();
   if (!mode || call.body.size() != 1) {
     throw Refusal{422, "\"mode\" must be normal, hold, open or closed, as in {\"mode\": \"hold\"}.", "mode"};
   }
-  change(call, [&](Adjustments& all) -> std::vector<std::string> {
-    call.check_match(etag_of_room(call.worker, room));
-    const std::string name(call.name);
+  const auto edit = [mode = *mode](ApiCall& its, Adjustments& all) -> std::vector<std::string> {
+    its.check_match(etag_of_room(its.worker, its.room()));
+    const std::string name(its.name);
     RoomAdjustment& adjustment = all.rooms[name];
     const std::string before(operate::mode_name(adjustment.mode));
-    adjustment.mode = *mode;
-    if (adjustment.says_nothing()) {
-      all.rooms.erase(name);
-    }
-    return {"room " + name + ": mode " + before + " → " + std::string(operate::mode_name(*mode))};
+    adjustment.mode = mode;
+    erase_idle(all, name);
+    return {"room " + name + ": mode " + before + " → " + std::string(operate::mode_name(mode))};
+  };
+  return change(call, edit, [&room](ApiCall& its) {
+    touch(its.worker, room);
+    return answer_of(its.worker, room);
   });
-  touch(call.worker, room);
-  return answer_of(call.worker, room);
 }
 
 }  // namespace fairway::ngx

@@ -1,5 +1,5 @@
 // What the workers share of the operators' changes: the text of all adjustments, twice, so that a writer that dies half-way leaves the
-// one that holds; and the list of changes. Plain data in the zone.
+// one that holds; which text of a shared store is in it; and the list of changes. Plain data in the zone.
 #pragma once
 
 #include <atomic>
@@ -18,6 +18,7 @@ struct Board {
   std::atomic<std::uint64_t> version;  // 0: nothing was ever changed
   std::atomic<std::uint64_t> saved;    // the version that is in the state folder
   std::size_t sizes[2];
+  char stamp[24];  // of the latest text of the store that is in ours, NUL-terminated; empty: none yet
   operate::EventRing events;
   char texts[2][kMaxText];
 
@@ -36,6 +37,11 @@ struct Board {
     sizes[next & 1] = text.size();
     version.store(next, std::memory_order_release);
     return true;
+  }
+  void set_stamp(std::string_view text) noexcept {
+    const std::size_t size = text.size() < sizeof(stamp) ? text.size() : sizeof(stamp) - 1;
+    std::memcpy(stamp, text.data(), size);
+    stamp[size] = '\0';
   }
 };
 

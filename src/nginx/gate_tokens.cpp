@@ -121,6 +121,9 @@ void Gate::give_ticket(const Sid& sid, std::uint64_t epoch, std::uint64_t number
 }
 
 void Gate::give_pass(const Sid& sid, const room::Answer& answer) noexcept {
+  if (answer.came_in) {
+    worker_.row(room_).waits.count(answer.admitted_at - static_cast<Micros>(answer.number));
+  }
   Token token;
   token.kind = TokenKind::pass;
   token.sid = sid;

@@ -74,23 +74,37 @@ void Live::take_over() {
 
 void Live::adjust_rooms() {
   attach_ = {};
+  refused_.clear();
   rooms_.assign(rooms_of(conf_).begin(), rooms_of(conf_).end());
   for (const auto& [name, adjustment] : adjustments_.rooms) {
-    if (adjustment.made && find(name) == nullptr) {
+    if (!adjustment.made || find(name) != nullptr) {
+      continue;
+    }
+    if (rooms_.size() < Shared::kRooms) {
       rooms_.push_back(&made(name));
+    } else {
+      refused_.emplace(name, "it cannot be made here, where there are " + std::to_string(Shared::kRooms) + " rooms already");
     }
   }
   for (RoomConf* room : rooms_) {
-    const operate::RoomAdjustment& changed = adjustment(*room);
-    auto settings = file(*room);
-    if (const auto problem = operate::apply(operate::room_fields(), changed.fields, settings)) {
-      settings = file(*room);  // what was published had been checked
-    }
-    settings.settings.mode = changed.mode;
-    static_cast<operate::RoomSettings&>(*room) = settings;
-    for (const operate::Attachment& attachment : changed.attach) {
-      attach_.add(attachment.host, attachment.path, room->index);
-    }
+    adjust(*room);
+  }
+}
+
+// What was published had been checked; but with a shared store maybe against another nginx.conf.
+void Live::adjust(RoomConf& room) {
+  const operate::RoomAdjustment& changed = adjustment(room);
+  auto settings = file(room);
+  auto problem = operate::apply(operate::room_fields(), changed.fields, settings);
+  problem = problem ? problem : operate::check_together(settings);
+  if (problem) {
+    refused_.emplace(view(room.name), "what was changed at another gateway does not fit nginx.conf here, which counts: " + problem->detail);
+    settings = file(room);
+  }
+  settings.settings.mode = changed.mode;
+  static_cast<operate::RoomSettings&>(room) = settings;
+  for (const operate::Attachment& attachment : changed.attach) {
+    attach_.add(attachment.host, attachment.path, room.index);
   }
 }
 
@@ -169,9 +183,13 @@ const operate::RoomAdjustment& Live::adjustment(const RoomConf& room) const noex
   return found == adjustments_.rooms.end() ? unadjusted_room_ : found->second;
 }
 
+const operate::Overrides& Live::overrides(const RoomConf& room) const noexcept {
+  return refused_.contains(view(room.name)) ? no_overrides_ : adjustment(room).fields;
+}
+
 const operate::Overrides& Live::adjustment(const QueueConf& queue) const noexcept {
   const auto found = adjustments_.queues.find(view(queue.name));
-  return found == adjustments_.queues.end() ? unadjusted_queue_ : found->second;
+  return found == adjustments_.queues.end() ? no_overrides_ : found->second;
 }
 
 }  // namespace fairway::ngx

@@ -44,11 +44,16 @@ class Live {
   const operate::RoomAdjustment& adjustment(const RoomConf& room) const noexcept;
   const operate::Overrides& adjustment(const QueueConf& queue) const noexcept;
   std::uint64_t version() const noexcept { return version_; }
+  // Changed values that count here.
+  const operate::Overrides& overrides(const RoomConf& room) const noexcept;
+  // Rooms whose changes cannot count here, though they do at the gateway that made them, and why.
+  const std::map<std::string, std::string, std::less<>>& refused() const noexcept { return refused_; }
 
  private:
   Board& board() const noexcept;
   void take_over();
   void adjust_rooms();
+  void adjust(RoomConf& room);
   void adjust_queues(std::uint64_t version);
   RoomConf& made(const std::string& name);
   std::vector<std::string_view> names_in_use(std::string_view name) const;
@@ -59,13 +64,14 @@ class Live {
   operate::Adjustments adjustments_;
   operate::Adjustments previous_;
   const operate::RoomAdjustment unadjusted_room_;
-  const operate::Overrides unadjusted_queue_;
+  const operate::Overrides no_overrides_;  // of any room or queue
   std::vector<operate::RoomSettings> rooms_of_file_;
   std::vector<operate::QueueSettings> queues_of_file_;
   std::map<std::string, RoomConf*, std::less<>> made_;  // all that ever were; in the cycle's pool
   std::vector<RoomConf*> by_index_;
   std::vector<RoomConf*> rooms_;
   operate::AttachTable attach_;
+  std::map<std::string, std::string, std::less<>> refused_;
 };
 
 }  // namespace fairway::ngx

@@ -1,5 +1,6 @@
 // The rooms' part of the metrics.
 #include <span>
+#include <string>
 #include <vector>
 
 #include "nginx/metrics.h"
@@ -56,6 +57,23 @@ void write_rooms(MetricsText& text, std::span<const Room> rooms) {
   }
 }
 
+void write_waits(MetricsText& text, std::span<const Room> rooms) {
+  text.family("fairway_room_wait_seconds", "histogram",
+              "Time from number to admission of those who came by this gateway when they were let in, also of those who need not wait.");
+  for (const Room& room : rooms) {
+    const WaitStats& waits = room.row->waits;
+    std::uint64_t below = 0;
+    for (std::size_t i = 0; i < WaitStats::kBounds.size(); ++i) {
+      below += waits.counts[i].load(std::memory_order_relaxed);
+      text.sample({{"room", room.name}, {"le", std::to_string(WaitStats::kBounds[i])}}, below, "_bucket");
+    }
+    below += waits.counts[WaitStats::kBounds.size()].load(std::memory_order_relaxed);
+    text.sample({{"room", room.name}, {"le", "+Inf"}}, below, "_bucket");
+    text.seconds({{"room", room.name}}, static_cast<double>(waits.sum.load(std::memory_order_relaxed)) / 1e3, "_sum");
+    text.sample({{"room", room.name}}, below, "_count");
+  }
+}
+
 // Calls of a shared store, by how they ended and how long they took.
 void write_shared_store(MetricsText& text, const Shared& shared) {
   constexpr std::string_view kResults[] = {"ok", "full", "failed"};
@@ -108,6 +126,7 @@ void write_room_metrics(MetricsText& text) {
   }
   const std::vector<Room> rooms = rooms_of(*worker);
   write_rooms(text, rooms);
+  write_waits(text, rooms);
   if (worker->store() != nullptr) {
     write_shared_store(text, worker->shared());
   } else {

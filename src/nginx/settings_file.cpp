@@ -22,7 +22,7 @@ std::string path_of(const MainConf& conf) {
 // The master's report of what it changed in the adjustments.
 class Settling {
  public:
-  Settling(const MainConf& conf, ngx_log_t* log) : conf_(conf), log_(log) {}
+  Settling(const MainConf& conf, ngx_log_t* log) : conf_(conf), log_(log), shared_(conf.store != nullptr) {}
 
   void settle(Adjustments& all) {
     for (auto room = all.rooms.begin(); room != all.rooms.end();) {
@@ -57,32 +57,56 @@ class Settling {
     }
   }
 
+  // The file's word counts; where the changes are shared they are kept for gateways whose file says something else.
+  void drop(Overrides& overrides) {
+    if (!shared_) {
+      overrides.clear();
+    }
+    for (auto& [name, override] : overrides) {
+      override.over = true;
+    }
+  }
+
+  void settle_made(const std::string& what, operate::RoomAdjustment& room, bool in_file) {
+    if (in_file && !room.in_file) {
+      say(what + " was made by the console and is in nginx.conf now, which counts");
+      drop(room.fields);
+      room.made = shared_;
+    } else if (!in_file && room.in_file) {
+      for (auto& [name, override] : room.fields) {
+        override.over = false;
+      }
+    }
+    room.in_file = shared_ && in_file;
+  }
+
   // True: nothing is left of it.
   bool settle_room(const std::string& name, operate::RoomAdjustment& room) {
     const auto* file = find<RoomConf>(conf_.rooms, name);
     const std::string what = "room " + name;
-    if (room.made && file != nullptr) {
-      say(what + " was made by the console and is in nginx.conf now, which counts");
-      room.made = false;
-      room.fields.clear();
-    } else if (!room.made && file == nullptr) {
-      say(what + " is not in nginx.conf any more: what was changed of it is forgotten");
-      return true;
+    if (room.says_nothing()) {
+      return false;
+    }
+    if (room.made) {
+      settle_made(what, room, file != nullptr);
+    } else if (file == nullptr) {
+      if (!shared_) {
+        say(what + " is not in nginx.conf any more: what was changed of it is forgotten");
+      }
+      return !shared_;
     }
     operate::RoomSettings settings;
     if (file != nullptr) {
       settings = static_cast<const operate::RoomSettings&>(*file);
-    }
-    if (!room.made) {
-      tell_gone(what, operate::settle(operate::room_fields(), settings, room.fields));
+      tell_gone(what, operate::settle(operate::room_fields(), settings, room.fields, shared_));
     }
     auto problem = operate::apply(operate::room_fields(), room.fields, settings);
     problem = problem ? problem : operate::check_together(settings);
     if (problem) {
       say(what + ": what was changed is forgotten, since " + problem->detail);
-      room.fields.clear();
+      drop(room.fields);
     }
-    return room.says_nothing() || (room.made && problem);
+    return !shared_ && (room.says_nothing() || (room.made && problem));
   }
 
   bool settle_queue(const std::string& name, Overrides& overrides) {
@@ -106,6 +130,7 @@ class Settling {
 
   const MainConf& conf_;
   ngx_log_t* log_;
+  bool shared_;
   std::vector<std::string> said_;
 };
 

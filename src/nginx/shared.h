@@ -3,6 +3,8 @@
 // reload old and new code may run on it together. One lock, nginx's own for the zone, which the master frees when its holder dies.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <span>
 #include <string_view>
@@ -35,6 +37,24 @@ inline constexpr std::string_view kOutcomeNames[] = {"-",      "pass",        "r
 inline constexpr std::size_t kOutcomes = std::size(kOutcomeNames);
 inline constexpr std::size_t kTokenErrors = static_cast<std::size_t>(TokenError::wrong_network) + 1;
 
+// Times from number to admission. Plain data, all zero: empty.
+struct WaitStats {
+  static constexpr std::array<std::int64_t, 13> kBounds = {1, 2, 5, 10, 30, 60, 120, 300, 600, 1'200, 1'800, 3'600, 7'200};  // s
+
+  std::atomic<std::uint64_t> counts[kBounds.size() + 1];
+  std::atomic<std::uint64_t> sum;  // ms
+
+  void count(Micros wait) noexcept {
+    const Micros shown = std::max<Micros>(wait, 0);  // the numbers of a burst may run ahead of the clock
+    std::size_t bucket = 0;
+    while (bucket < kBounds.size() && shown > kBounds[bucket] * 1'000'000) {
+      ++bucket;
+    }
+    counts[bucket].fetch_add(1, std::memory_order_relaxed);
+    sum.fetch_add(static_cast<std::uint64_t>(shown / 1'000), std::memory_order_relaxed);
+  }
+};
+
 // One room's row. `name` is written once; the rest changes under the lock, counters by themselves.
 struct RoomRow {
   char name[40];                       // NUL-terminated; empty: free row
@@ -44,6 +64,7 @@ struct RoomRow {
   RateEstimator rate;
   room::Summary summary;  // of the latest call
   std::atomic<std::uint64_t> answers[kOutcomes];
+  WaitStats waits;  // of those whom this gateway let in
   std::atomic<std::uint64_t> store_calls;
   std::atomic<std::uint64_t> store_full;  // operations the store had no memory for
   operate::CutList cuts;
@@ -89,9 +110,15 @@ struct Shared {
   // Of a shared store:
   valkey::Breaker breaker;
   StoreStats store_stats;
-  std::atomic<std::uint64_t> logged_outage;   // Breaker::outages() of the latest outage in the log
-  std::atomic<std::int64_t> last_outage_log;  // Unix seconds
-  std::atomic<bool> outage_said;              // that it is over is to be said, too
+  std::atomic<std::uint64_t> logged_outage;     // Breaker::outages() of the latest outage in the log
+  std::atomic<std::int64_t> last_outage_log;    // Unix seconds
+  std::atomic<bool> outage_said;                // that it is over is to be said, too
+  std::atomic<std::int64_t> last_sync;          // ms; one worker twice a second looks for changed settings
+  std::atomic<bool> settings_not_shared;        // the store answers, and yet they cannot be given to it or taken from it
+  std::uint32_t other_gateways;                 // of the store, seen in the last minute; this and the next two under the lock
+  bool key_unknown;                             // one of them does not have the key that this gateway signs with
+  char foreign_keys[128];                       // ids of keys that they sign with and this gateway does not have; NUL-terminated
+  std::atomic<std::int64_t> last_settings_log;  // Unix seconds
   LastRanks* ranks;
   // Of the operators:
   operate::SessionNetworks* networks;  // under the lock

@@ -108,6 +108,10 @@ StoreClient::Ticket StoreClient::go_on(Asker& asker, const RoomConf& room, std::
   return submit(asker, [&](Ticket ticket) { client_->go_on(ticket, id_of(room), cut_id, steady_clock_us()); });
 }
 
+StoreClient::Ticket StoreClient::settings(Asker& asker, valkey::SettingsRequest request) noexcept {
+  return submit(asker, [&](Ticket ticket) { client_->settings(ticket, std::move(request), steady_clock_us()); });
+}
+
 void StoreClient::release(const RoomConf& room, const room::Operation& operation) noexcept {
   guarded([&] {
     const Ticket ticket = ++last_ticket_;
@@ -249,15 +253,26 @@ void StoreClient::take_notes() {
 }
 
 void StoreClient::note(const valkey::Report& report) {
-  worker_.shared().store_stats.count(report);
+  if (report.room != valkey::kSettings) {
+    worker_.shared().store_stats.count(report);
+  }
   if (report.outcome == valkey::Outcome::failed) {
     const std::string_view name = valkey::to_string(report.failure);
     const std::string words =
         std::string(name) + (report.message.empty() ? trouble_.empty() ? "" : ", " + trouble_ : ", " + report.message);
     worker_.log_store_down(words);
+    if (report.room == valkey::kSettings && !worker_.shared().breaker.open()) {
+      worker_.log_not_shared(words);
+    }
     return;
   }
   worker_.log_store_back();
+  if (report.room == valkey::kSettings) {
+    if (report.outcome == valkey::Outcome::no_memory) {
+      worker_.log_not_shared("the store is at its maxmemory");
+    }
+    return;
+  }
   const RoomConf& conf = room(report.room);
   if (report.outcome == valkey::Outcome::no_memory) {
     worker_.log_full(conf);

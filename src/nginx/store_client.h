@@ -39,6 +39,7 @@ class StoreClient final : private valkey::Rooms, private StoreSocket::Owner {
   Ticket ask(Asker& asker, const RoomConf& room, const room::Operation& operation) noexcept;
   Ticket cut(Asker& asker, const RoomConf& room, const room::Cut& cut) noexcept;
   Ticket go_on(Asker& asker, const RoomConf& room, std::uint64_t cut_id) noexcept;
+  Ticket settings(Asker& asker, valkey::SettingsRequest request) noexcept;
   // The asker is gone; the question may still reach the store.
   void withdraw(Ticket ticket) noexcept { askers_.erase(ticket); }
 

@@ -51,6 +51,34 @@ void about_rooms(Worker& worker, std::vector<Warning>& all) {
   }
 }
 
+void about_shared_settings(Worker& worker, std::vector<Warning>& all) {
+  for (const auto& [room, why] : worker.live().refused()) {
+    std::string detail = "Room ";
+    all.push_back({"settings_not_fitting", detail.append(room).append(": ").append(why).append(".")});
+  }
+  if (worker.shared().settings_not_shared.load(std::memory_order_relaxed)) {
+    all.push_back(
+        {"settings_not_shared",
+         "The store answers but does not take what operators change, or holds what this gateway does not understand: changes of rooms "
+         "are refused, and those of other gateways do not count here. The log says why."});
+  }
+}
+
+void about_keys(Worker& worker, std::vector<Warning>& all) {
+  const OtherGateways others = other_gateways(worker);
+  if (!others.foreign_keys.empty()) {
+    all.push_back(
+        {"foreign_keys", "Another gateway of the store signs with a key that is not in the keys file here, or not with that secret (" +
+                             others.foreign_keys + "): whoever has come by it starts anew here. All gateways need the same keys file."});
+  }
+  if (others.key_unknown) {
+    all.push_back(
+        {"key_unknown_elsewhere",
+         "Another gateway of the store does not have the key that this one signs with: whoever has come by this one starts anew there. "
+         "All gateways need the same keys file."});
+  }
+}
+
 void about_queues(Worker& worker, std::vector<Warning>& all) {
   const auto now = static_cast<std::int64_t>(ngx_current_msec / 1'000) + 1;  // OneAddress counts so
   for (const QueueConf* queue : worker.live().queues()) {
@@ -72,10 +100,26 @@ void about_queues(Worker& worker, std::vector<Warning>& all) {
 
 }  // namespace
 
+OtherGateways other_gateways(Worker& worker) {
+  const Shared& shared = worker.shared();
+  char foreign[sizeof(shared.foreign_keys)];
+  OtherGateways others;
+  {
+    const Lock lock(worker.zone());
+    others.count = shared.other_gateways;
+    others.key_unknown = shared.key_unknown;
+    std::memcpy(foreign, shared.foreign_keys, sizeof(foreign));
+  }
+  others.foreign_keys = foreign;
+  return others;
+}
+
 std::vector<Warning> warnings_of(Worker& worker) {
   std::vector<Warning> all;
   about_files(worker.conf(), all);
   about_rooms(worker, all);
+  about_shared_settings(worker, all);
+  about_keys(worker, all);
   about_queues(worker, all);
   if (lately(worker.shared().one_address.warned.load(std::memory_order_relaxed), static_cast<std::int64_t>(ngx_current_msec / 1'000) + 1)) {
     all.push_back(

@@ -7,6 +7,7 @@
 
 #include "nginx/address.h"
 #include "nginx/settings_file.h"
+#include "nginx/shared_settings.h"
 #include "nginx/state_file.h"
 #include "nginx/store_client.h"
 
@@ -17,6 +18,7 @@ Worker* Worker::instance_ = nullptr;
 namespace {
 
 constexpr ngx_msec_t kTick = 1000;        // ms
+constexpr ngx_msec_t kSync = 500;         // ms; so that what another gateway changed is here within a second
 constexpr int kCallsPerTick = 100;        // of 200 entries each: 100,000 dead waiters are gone in seconds
 constexpr std::uint64_t kSecond = 1'000;  // ms, as the limiters count
 constexpr std::uint64_t kMinute = 60'000;
@@ -53,6 +55,7 @@ Worker::Worker(ngx_cycle_t* cycle, MainConf& conf)
   tick_.cancelable = 1;  // must not keep an exiting worker alive
   if (conf.store != nullptr) {
     store_ = std::make_unique<StoreClient>(cycle, conf, *this, random64());
+    settings_ = std::make_unique<SharedSettings>(*this);
   }
 }
 
@@ -69,7 +72,7 @@ ngx_int_t Worker::start(ngx_cycle_t* cycle) noexcept {
     ngx_log_error(NGX_LOG_EMERG, cycle->log, 0, "fairway: no memory for the worker");
     return NGX_ERROR;
   }
-  add_timer(&instance_->tick_, kTick);
+  add_timer(&instance_->tick_, conf->store == nullptr ? kTick : kSync);
   return NGX_OK;
 }
 
@@ -209,17 +212,25 @@ void Worker::on_tick(ngx_event_t* event) noexcept {
   }
   instance_->tick();
   if (ngx_exiting == 0) {
-    add_timer(event, kTick);
+    add_timer(event, instance_->store_ == nullptr ? kTick : kSync);
   }
+}
+
+// Whether this worker is the first to do something again after most of `period`, ms.
+bool Worker::is_due(std::atomic<std::int64_t>& last_time, ngx_msec_t period) noexcept {
+  const auto now = static_cast<std::int64_t>(steady_clock_ms());
+  std::int64_t last = last_time.load(std::memory_order_relaxed);
+  return now - last >= static_cast<std::int64_t>(period) * 9 / 10 && last_time.compare_exchange_strong(last, now);
 }
 
 void Worker::tick() noexcept {
   if (store_ != nullptr) {
     store_->tick();
   }
-  const auto now = static_cast<std::int64_t>(steady_clock_ms());
-  std::int64_t last = shared().last_tick.load(std::memory_order_relaxed);
-  if (now - last < static_cast<std::int64_t>(kTick) * 9 / 10 || !shared().last_tick.compare_exchange_strong(last, now)) {
+  if (settings_ != nullptr && is_due(shared().last_sync, kSync)) {
+    settings_->sync();
+  }
+  if (!is_due(shared().last_tick, kTick)) {
     return;  // another worker did it
   }
   live_.follow();

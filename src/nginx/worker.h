@@ -11,6 +11,7 @@
 
 namespace fairway::ngx {
 
+class SharedSettings;
 class StoreClient;
 
 class Worker {
@@ -42,6 +43,8 @@ class Worker {
 
   // nullptr: the store is this gateway's own memory, and call() is there to ask it.
   StoreClient* store() noexcept { return store_.get(); }
+  // What the gateways of a shared store share; nullptr with the memory store.
+  SharedSettings* settings() noexcept { return settings_.get(); }
   // One call of the memory store for a room: takes the lock, tells what is remembered, remembers the answer, counts.
   room::Summary call(const RoomConf& room, std::span<const room::Operation> operations, std::span<room::Answer> answers) noexcept;
   // The session is refused from now on, by every worker.
@@ -77,6 +80,8 @@ class Worker {
   void log_store_down(std::string_view why) noexcept;
   void log_store_back() noexcept;
   void log_full(const RoomConf& room) noexcept;
+  // Changed settings cannot be shared, though the store answers.
+  void log_not_shared(const std::string& why) noexcept;
   // A token valid until then was given out.
   void token_given(const RoomConf& room, std::int64_t expires) noexcept;
   void count(const RoomConf& room, Outcome outcome) noexcept {
@@ -88,6 +93,7 @@ class Worker {
   ~Worker();
   static void on_tick(ngx_event_t* event) noexcept;
   void tick() noexcept;
+  static bool is_due(std::atomic<std::int64_t>& last_time, ngx_msec_t period) noexcept;
   void keep_house(const RoomConf& room) noexcept;
   void save(ngx_log_t* log) noexcept;
   void note(const RoomConf& room, const room::Summary& summary) noexcept;      // under the lock
@@ -104,6 +110,7 @@ class Worker {
   TokenCache tokens_;
   Live live_;
   std::unique_ptr<StoreClient> store_;
+  std::unique_ptr<SharedSettings> settings_;
   ngx_event_t tick_{};
   ngx_connection_t connection_{};  // nginx's debug log reads a timer's data as a connection
   unsigned char stock_[1024];

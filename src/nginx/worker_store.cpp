@@ -58,6 +58,15 @@ void Worker::log_store_down(std::string_view why) noexcept {
                 conf_.store->hosts.c_str(), &words);
 }
 
+void Worker::log_not_shared(const std::string& why) noexcept {
+  shared().settings_not_shared.store(true, std::memory_order_relaxed);
+  std::int64_t last = shared().last_settings_log.load(std::memory_order_relaxed);
+  if (ngx_time() - last >= 60 && shared().last_settings_log.compare_exchange_strong(last, ngx_time())) {
+    ngx_log_error(NGX_LOG_ERR, cycle_->log, 0, "fairway: the store at %s cannot share what operators change (%s)",
+                  conf_.store->hosts.c_str(), why.c_str());
+  }
+}
+
 void Worker::log_store_back() noexcept {
   Shared& all = shared();
   if (all.outage_said.load(std::memory_order_relaxed) && !all.breaker.open() && all.outage_said.exchange(false)) {

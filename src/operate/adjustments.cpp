@@ -17,7 +17,17 @@ constexpr int kFormat = 1;
 ordered_json fields_json(const Overrides& overrides) {
   ordered_json all = ordered_json::object();
   for (const auto& [name, override] : overrides) {
-    all[name] = {{"value", override.value}, {"file", override.file}};
+    ordered_json entry = {{"value", override.value}, {"file", override.file}};
+    if (override.at != 0) {
+      entry["at"] = override.at;
+    }
+    if (override.here) {
+      entry["here"] = *override.here;
+    }
+    if (override.over) {
+      entry["over"] = true;
+    }
+    all[name] = std::move(entry);
   }
   return all;
 }
@@ -25,7 +35,13 @@ ordered_json fields_json(const Overrides& overrides) {
 Overrides fields_of(const json& all) {
   Overrides overrides;
   for (const auto& [name, entry] : all.items()) {
-    overrides[name] = {entry.at("value").get<std::string>(), entry.at("file").get<std::string>()};
+    Override override{entry.at("value").get<std::string>(), entry.at("file").get<std::string>()};
+    override.at = entry.value("at", std::uint64_t{0});
+    override.over = entry.value("over", false);
+    if (entry.contains("here")) {
+      override.here = entry.at("here").get<std::string>();
+    }
+    overrides[name] = std::move(override);
   }
   return overrides;
 }
@@ -35,7 +51,14 @@ ordered_json room_json(const RoomAdjustment& room) {
   for (const Attachment& attachment : room.attach) {
     attach.push_back({{"host", attachment.host}, {"path", attachment.path}});
   }
-  return {{"made", room.made}, {"mode", mode_name(room.mode)}, {"fields", fields_json(room.fields)}, {"attach", attach}};
+  ordered_json all = {{"made", room.made}, {"mode", mode_name(room.mode)}, {"fields", fields_json(room.fields)}, {"attach", attach}};
+  if (room.version != 0) {
+    all["version"] = room.version;
+  }
+  if (room.in_file) {
+    all["in_file"] = true;
+  }
+  return all;
 }
 
 RoomAdjustment room_of(const json& entry) {
@@ -47,6 +70,8 @@ RoomAdjustment room_of(const json& entry) {
   }
   room.mode = *mode;
   room.fields = fields_of(entry.at("fields"));
+  room.version = entry.value("version", std::uint64_t{0});
+  room.in_file = entry.value("in_file", false);
   for (const json& attachment : entry.at("attach")) {
     room.attach.push_back({attachment.at("host").get<std::string>(), attachment.at("path").get<std::string>()});
     if (!is_host(room.attach.back().host) || !is_path(room.attach.back().path)) {

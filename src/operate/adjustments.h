@@ -1,5 +1,6 @@
 // What operators have changed while the gateway runs: values in place of the file's, modes, rooms of their own and where those are
-// attached. One text holds all of it: in shared memory for the workers, in the state folder for the next start.
+// attached. One text holds all of it: in shared memory for the workers, in the state folder for the next start. What of it the gateways
+// of one store share is in shared_adjustments.h.
 #pragma once
 
 #include <map>
@@ -15,10 +16,16 @@
 namespace fairway::operate {
 
 struct Override {
-  std::string value;  // as it was written; several values with a blank between
-  std::string file;   // what the file said then: when it says something else, the file wins
+  std::string value;     // as it was written; several values with a blank between
+  std::string file;      // what the file said then: when it says something else, the file wins
+  std::uint64_t at = 0;  // version of the room that brought it
+  // Of this gateway alone, when another one shared the override:
+  std::optional<std::string> here;  // what the file here said then, if that was something else
+  bool over = false;                // the file here has changed since: it counts no more
 
   bool operator==(const Override&) const = default;
+  // What the file has to say for the override to stay.
+  const std::string& file_here() const noexcept { return here ? *here : file; }
 };
 using Overrides = std::map<std::string, Override, std::less<>>;  // by field
 
@@ -35,6 +42,8 @@ struct RoomAdjustment {
   room::Mode mode = room::Mode::normal;
   Overrides fields;
   std::vector<Attachment> attach;
+  std::uint64_t version = 0;  // later ones are larger, whoever made them
+  bool in_file = false;       // of this gateway alone: its file defines the room that the console of another one made
 
   bool operator==(const RoomAdjustment&) const = default;
   bool says_nothing() const noexcept { return !made && mode == room::Mode::normal && fields.empty() && attach.empty(); }
@@ -78,6 +87,9 @@ std::optional<Problem> set(const Field<Conf>& field, std::string_view value, Con
 template <class Conf>
 std::optional<Problem> apply(std::span<const Field<Conf>> fields, const Overrides& overrides, Conf& conf) {
   for (const auto& [name, override] : overrides) {
+    if (override.over) {
+      continue;
+    }
     const Field<Conf>* field = find_field(fields, name);
     if (field == nullptr) {
       return Problem{name, "there is no setting \"" + name + "\""};
@@ -89,18 +101,22 @@ std::optional<Problem> apply(std::span<const Field<Conf>> fields, const Override
   return std::nullopt;
 }
 
-// Takes away the overrides of fields for which the file says something else than when they were made, and tells their names.
+// Takes away the overrides of fields for which the file says something else than when they were made, and tells their names. `shared`:
+// they may go on counting at other gateways, so they are only marked.
 template <class Conf>
-std::vector<std::string> settle(std::span<const Field<Conf>> fields, const Conf& file, Overrides& overrides) {
+std::vector<std::string> settle(std::span<const Field<Conf>> fields, const Conf& file, Overrides& overrides, bool shared = false) {
   std::vector<std::string> gone;
-  std::erase_if(overrides, [&](const auto& entry) {
-    const Field<Conf>* field = find_field(fields, entry.first);
-    const bool changed = field == nullptr || field->get(file) != entry.second.file;
-    if (changed) {
-      gone.push_back(entry.first);
+  for (auto entry = overrides.begin(); entry != overrides.end();) {
+    Override& override = entry->second;
+    const Field<Conf>* field = find_field(fields, entry->first);
+    if (override.over || (field != nullptr && field->get(file) == override.file_here())) {
+      ++entry;
+      continue;
     }
-    return changed;
-  });
+    gone.push_back(entry->first);
+    override.over = true;
+    entry = shared ? std::next(entry) : overrides.erase(entry);
+  }
   return gone;
 }
 

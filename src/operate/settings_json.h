@@ -26,7 +26,8 @@ Json settings_json(std::span<const Field<Conf>> fields, const Conf& conf, const 
   Json all = Json::object();
   for (const Field<Conf>& field : fields) {
     const auto override = overrides.find(field.name);
-    all[std::string(field.name)] = value_json(field, override == overrides.end() ? field.get(conf) : override->second.value);
+    const bool counts = override != overrides.end() && !override->second.over;
+    all[std::string(field.name)] = value_json(field, counts ? override->second.value : field.get(conf));
   }
   return all;
 }
@@ -36,8 +37,8 @@ template <class Conf>
 Json file_json(std::span<const Field<Conf>> fields, const Overrides& overrides) {
   Json all = Json::object();
   for (const Field<Conf>& field : fields) {
-    if (const auto override = overrides.find(field.name); override != overrides.end()) {
-      all[std::string(field.name)] = value_json(field, override->second.file);
+    if (const auto override = overrides.find(field.name); override != overrides.end() && !override->second.over) {
+      all[std::string(field.name)] = value_json(field, override->second.file_here());
     }
   }
   return all;
@@ -64,10 +65,14 @@ std::optional<Problem> take(const Field<Conf>& field, const Json& value, const C
   if (auto problem = set(field, *text, trial)) {
     return problem;
   }
+  const auto known = overrides.find(name);
+  if (known != overrides.end() && !known->second.over && known->second.value == *text && known->second.file_here() == field.get(file)) {
+    return std::nullopt;
+  }
   if (!keep && field.get(trial) == field.get(file)) {
     overrides.erase(name);
   } else {
-    overrides[name] = {*text, field.get(file)};
+    overrides[name] = Override{*text, field.get(file)};
   }
   return std::nullopt;
 }

@@ -106,7 +106,28 @@ def test_a_terminal_that_says_yes_is_not_asked(room_cli):
         assert terminal.finish() == 0 and "y/N" not in terminal.text and "sale: 1 ended" in terminal.text
 
 
+def test_a_room_is_made_and_deleted(room_cli):
+    _, operator, cli = room_cli()
+    cli("room", "set", "flash", "capacity=3", "--attach", "shop.example.com/flash")
+    assert cli("room", "delete", "flash") == "flash: deleted\n" and operator.refused(404, "GET", "rooms/flash")
+    cli("room", "set", "flash", "capacity=3")
+    assert cli.json("room", "delete", "flash", "--yes") == {"deleted": "flash"} and operator.refused(404, "GET", "rooms/flash")
+
+
+@pytest.mark.parametrize("said, status", [("y", 0), ("n", 1)])
+def test_a_terminal_is_asked_before_a_room_is_deleted(room_cli, said, status):
+    _, operator, cli = room_cli()
+    cli("room", "set", "flash", "capacity=3")
+    with Terminal("room", "delete", "flash", **cli.environment) as terminal:
+        terminal.read_until(lambda text: "? [y/N] " in text)
+        assert "flash: delete the room with 0 sessions inside and 0 waiting?" in terminal.text
+        terminal.type(said + "\n")
+        assert terminal.finish() == status
+    assert operator.call("GET", "rooms/flash").status == (404 if status == 0 else 200)
+
+
 @pytest.mark.parametrize("arguments, words", [
+    (["delete", "sale"], ["nginx.conf"]), (["delete", "flash"], ["no room"]),
     (["set", "sale", "capacity=many"], ["capacity"]), (["set", "sale", "rate=5/h"], ["rate"]), (["set", "sale", "colour=red"], ["colour"]),
     (["set", "sale", "refresh=1h"], ["refresh"]), (["set", "flash", "rate=5/s"], ["capacity"]), (["show", "flash"], ["no room"]), (["hold", "flash"], ["no room"]),
     (["evict", "sale", "--sid", "xyz"], ["sid"]), (["evict", "sale", "--network", "10.0.0.0/8"], ["network"]), (["watch", "flash"], ["no room"]),

@@ -34,8 +34,9 @@ std::string show(const room::Operation& o) {
 
 std::string show(const room::Answer& a) {
   std::ostringstream out;
-  out << "state " << static_cast<int>(a.state) << (a.created ? " created" : "") << " rank " << a.rank << " interval " << a.interval
-      << " epoch " << a.epoch << " number " << a.number << " expires " << a.expires << " admitted " << a.admitted_at;
+  out << "state " << static_cast<int>(a.state) << (a.created ? " created" : "") << (a.came_in ? " came in" : "") << " rank " << a.rank
+      << " interval " << a.interval << " epoch " << a.epoch << " number " << a.number << " expires " << a.expires << " admitted "
+      << a.admitted_at;
   return out.str();
 }
 

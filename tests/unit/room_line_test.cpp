@@ -21,6 +21,28 @@ TEST(RoomLine, ANewcomerEntersAtOnceWhileThereIsRoom) {
   EXPECT_EQ(room.summary.admitted_total, 1U);
 }
 
+TEST(RoomLine, ComingInIsSaidOnce) {
+  Room room(settings_of(1));
+  Visitor direct = room.visitor(1);
+  Visitor called = room.visitor(2);
+  Visitor asks = room.visitor(3);
+  EXPECT_TRUE(room.enter(direct).came_in);
+  EXPECT_FALSE(room.enter(direct).came_in);
+  EXPECT_FALSE(room.enter(called).came_in);
+  EXPECT_FALSE(room.enter(asks).came_in);
+  room.now += kSecond;
+  room.release(direct);  // the next one is called
+  const Micros granted = room.now;
+  room.now += kSecond;
+  const Answer claims = room.poll(called);
+  EXPECT_TRUE(claims.came_in);
+  EXPECT_EQ(claims.admitted_at, granted);
+  EXPECT_FALSE(room.poll(called).came_in);
+  room.settings.capacity = 2;
+  EXPECT_TRUE(room.poll(asks).came_in) << "let in by its own call";
+  EXPECT_FALSE(room.heartbeat(asks).came_in);
+}
+
 TEST(RoomLine, NumbersAreArrivalTimesAndAlwaysGrow) {
   Room room(settings_of(0));
   std::vector<Visitor> crowd;

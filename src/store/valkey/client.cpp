@@ -22,15 +22,19 @@ Micros Client::Line::deadline() const noexcept {
 }
 
 void Client::submit(std::uint64_t id, RoomId room, const room::Operation& operation, Micros now) {
-  lines_[room].queue.push_back({id, now + config_.timeout, operation, {}, 0});
+  lines_[room].queue.push_back({id, now + config_.timeout, operation, {}, 0, {}});
 }
 
 void Client::cut(std::uint64_t id, RoomId room, const room::Cut& cut, Micros now) {
-  lines_[room].queue.push_back({id, now + config_.timeout, {}, cut, 0});
+  lines_[room].queue.push_back({id, now + config_.timeout, {}, cut, 0, {}});
 }
 
 void Client::go_on(std::uint64_t id, RoomId room, std::uint64_t cut_id, Micros now) {
-  lines_[room].queue.push_back({id, now + config_.timeout, {}, {}, cut_id});
+  lines_[room].queue.push_back({id, now + config_.timeout, {}, {}, cut_id, {}});
+}
+
+void Client::settings(std::uint64_t id, SettingsRequest request, Micros now) {
+  lines_[kSettings].queue.push_back({id, now + config_.timeout, {}, {}, 0, std::make_shared<const SettingsRequest>(std::move(request))});
 }
 
 void Client::refresh(RoomId room, Micros now) {
@@ -112,11 +116,12 @@ void Client::assemble(Line& line) {
   line.request.cut_id = 0;
   while (!line.queue.empty() && line.operations.size() < kMaxOperations) {
     const Pending& next = line.queue.front();
+    if (next.settings && !line.current.empty()) return;
     if (next.orders_cut()) {
       if (line.request.cut || line.request.cut_id != 0) return;
       line.request.cut = next.cut;
       line.request.cut_id = next.cut_id;
-    } else {
+    } else if (!next.settings) {
       line.operations.push_back(next.operation);
     }
     line.current.push_back(next);
@@ -128,14 +133,8 @@ void Client::transmit(RoomId id, Line& line, Micros now) {
   Link* link = router_.find(line.target(), now);
   if (link == nullptr) return;
   if (!line.assembled) assemble(line);
-  const Rooms::View view = rooms_.view(id);
-  line.request.room = view.name;
-  line.request.settings = view.settings;
-  line.request.memory = view.memory;
-  line.request.operations = line.operations;
-  line.request.changes_since = line.refreshing ? std::optional(view.changes_since) : std::nullopt;
   std::string command;
-  append_call(command, line.request, line.whole_script);
+  append(command, id, line);
   if (line.ask) {
     link->send_asking(command, id);
   } else {
@@ -146,8 +145,23 @@ void Client::transmit(RoomId id, Line& line, Micros now) {
   line.phase = Phase::sent;
 }
 
+void Client::append(std::string& command, RoomId id, Line& line) {
+  if (id == kSettings) {
+    append_settings_call(command, *line.current.front().settings, line.whole_script);
+    return;
+  }
+  const Rooms::View view = rooms_.view(id);
+  line.request.room = view.name;
+  line.request.settings = view.settings;
+  line.request.memory = view.memory;
+  line.request.operations = line.operations;
+  line.request.changes_since = line.refreshing ? std::optional(view.changes_since) : std::nullopt;
+  append_call(command, line.request, line.whole_script);
+}
+
 Failure Client::take_reply(RoomId id, Line& line, const Value& value, Micros now) {
   if (value.type == Value::Type::error) return take_error(id, line, value, now);
+  if (id == kSettings) return take_settings(line, value, now);
   Response response;
   if (!read_reply(value, line.request, response)) return Failure::protocol;
   finish(id, line, Outcome::answered, std::move(response), now);
@@ -171,7 +185,18 @@ Failure Client::take_error(RoomId id, Line& line, const Value& value, Micros now
       line.phase = Phase::parked;
       return Failure::none;
     case Failure::out_of_memory:
-      finish(id, line, Outcome::no_memory, {}, now);
+      if (id == kSettings) {
+        finish_settings(line, Outcome::no_memory, {}, now);
+      } else {
+        finish(id, line, Outcome::no_memory, {}, now);
+      }
+      return Failure::none;
+    case Failure::error:
+    case Failure::no_auth:
+    case Failure::cluster_down:
+      if (id != kSettings) return failure;
+      // It is about these keys; whoever asks for a room finds out for himself.
+      fail(id, line, failure, std::string(router_.by_id(line.link)->message()), now);
       return Failure::none;
     default:
       return failure;
@@ -196,7 +221,7 @@ void Client::finish(RoomId id, Line& line, Outcome outcome, Response response, M
   response.answers.resize(line.operations.size());
   auto answer = response.answers.begin();
   for (const Pending& pending : line.current) {
-    Completion& done = completions_.emplace_back(Completion{pending.id, id, outcome, {}, {}, response.summary});
+    Completion& done = completions_.emplace_back(Completion{pending.id, id, outcome, {}, {}, response.summary, {}});
     if (pending.orders_cut()) {
       done.cut = response.cut;
     } else {
@@ -211,9 +236,24 @@ void Client::finish(RoomId id, Line& line, Outcome outcome, Response response, M
   line.reset();
 }
 
+Failure Client::take_settings(Line& line, const Value& value, Micros now) {
+  auto reply = std::make_shared<SettingsReply>();
+  if (!read_settings_reply(value, *reply)) return Failure::protocol;
+  finish_settings(line, Outcome::answered, std::move(reply), now);
+  return Failure::none;
+}
+
+void Client::finish_settings(Line& line, Outcome outcome, std::shared_ptr<const SettingsReply> reply, Micros now) {
+  breaker_.succeeded(line.permit);
+  router_.confirm();
+  completions_.push_back({line.current.front().id, kSettings, outcome, {}, {}, {}, std::move(reply)});
+  reports_.push_back({kSettings, outcome, Failure::none, {}, false, line.permit.outage, 0, now - line.begun, {}});
+  line.reset();
+}
+
 void Client::fail(RoomId id, Line& line, Failure failure, const std::string& message, Micros now) {
   // Without a permit nothing was begun: this worker was late, not the store.
-  if (line.permit.allowed) breaker_.failed(line.permit, now, pause());
+  if (line.permit.allowed && (id != kSettings || line.permit.probe != 0)) breaker_.failed(line.permit, now, pause());
   reports_.push_back(
       {id, Outcome::failed, failure, {}, line.refreshing, line.permit.outage, line.operations.size(), now - line.begun, message});
   for (const Pending& pending : line.current) complete(id, pending, Outcome::failed);
@@ -250,7 +290,7 @@ void Client::lose(const Router::Loss& loss, Failure failure, Micros now) {
     if (line.route && line.route == loss.route) line.route.reset();
     if (!hit || loss.harmless) continue;
     fail(id, line, failure, loss.message, now);
-    noticed = true;
+    noticed = noticed || id != kSettings;
   }
   // A connection that was to be ready before anybody needs it failed: that is noticed too.
   if (!loss.store || loss.harmless || noticed || breaker_.open()) return;
@@ -261,7 +301,7 @@ void Client::lose(const Router::Loss& loss, Failure failure, Micros now) {
 }
 
 void Client::complete(RoomId id, const Pending& pending, Outcome outcome) {
-  completions_.push_back({pending.id, id, outcome, {}, {}, {}});
+  completions_.push_back({pending.id, id, outcome, {}, {}, {}, {}});
 }
 
 // Gateways that noticed the same failure do not all probe at the same moment.

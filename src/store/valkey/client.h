@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -26,10 +27,14 @@
 #include "store/valkey/breaker.h"
 #include "store/valkey/protocol.h"
 #include "store/valkey/router.h"
+#include "store/valkey/settings_call.h"
 
 namespace fairway::valkey {
 
 using RoomId = std::uint32_t;  // the owner's number for a room
+// In place of a room: the settings that gateways share. Their calls wait for no room's and no room's for theirs, and a server that will
+// not have them is no outage.
+inline constexpr RoomId kSettings = std::numeric_limits<RoomId>::max();
 
 // What a call says of its room; asked for when a call is written, so it is never stale.
 class Rooms {
@@ -59,6 +64,7 @@ struct Completion {
   room::Answer answer;
   room::CutStatus cut;
   room::Summary summary;
+  std::shared_ptr<const SettingsReply> settings;  // of kSettings
 };
 
 // One for each call, for metrics, the log and what the gateway remembers of a room; and one, of no room and no operations, for a connection
@@ -88,6 +94,9 @@ class Client {
   void cut(std::uint64_t id, RoomId room, const room::Cut& cut, Micros now);
   void go_on(std::uint64_t id, RoomId room, std::uint64_t cut_id, Micros now);
 
+  // One call of its own. `request.keys` and the like are sent as they are now.
+  void settings(std::uint64_t id, SettingsRequest request, Micros now);
+
   void opened(Link::Id id);
   void received(Link::Id id, std::string_view bytes, Micros now);
   // Refused, reset or closed by the other side. The owner's own closing of an unlisted link needs no call.
@@ -108,6 +117,7 @@ class Client {
     room::Operation operation;
     std::optional<room::Cut> cut;  // these two: no operation, but an order for a cut
     std::uint64_t cut_id = 0;
+    std::shared_ptr<const SettingsRequest> settings;  // or this, in the line of kSettings
 
     bool orders_cut() const noexcept { return cut.has_value() || cut_id != 0; }
   };
@@ -148,10 +158,13 @@ class Client {
   bool begin(Line& line, Micros now);
   void assemble(Line& line);
   void transmit(RoomId id, Line& line, Micros now);
+  void append(std::string& command, RoomId id, Line& line);
   Failure take_reply(RoomId id, Line& line, const Value& value, Micros now);
   Failure take_error(RoomId id, Line& line, const Value& value, Micros now);
   Failure redirect(Line& line, const Value& value, bool for_good);
   void finish(RoomId id, Line& line, Outcome outcome, Response response, Micros now);
+  Failure take_settings(Line& line, const Value& value, Micros now);
+  void finish_settings(Line& line, Outcome outcome, std::shared_ptr<const SettingsReply> reply, Micros now);
   void fail(RoomId id, Line& line, Failure failure, const std::string& message, Micros now);
   void refuse(RoomId id, Line& line);
   void lose(const Router::Loss& loss, Failure failure, Micros now);

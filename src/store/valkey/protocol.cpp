@@ -147,7 +147,10 @@ void take_answer(Fields& fields, room::Answer& answer) {
   std::uint8_t state = 0;
   fields.take(state, static_cast<std::uint64_t>(room::State::no_memory));
   answer.state = static_cast<room::State>(state);
-  fields.take_flag(answer.created);
+  std::uint8_t flags = 0;
+  fields.take(flags, 3);
+  answer.created = (flags & 1) != 0;
+  answer.came_in = (flags & 2) != 0;
   fields.take(answer.rank);
   fields.take(answer.interval);
   fields.take(answer.epoch);
@@ -176,6 +179,8 @@ void take_changes(Fields& fields, Response& response) {
   }
 }
 
+}  // namespace
+
 std::array<char, 40> sha1_hex(std::string_view text) {
   std::array<unsigned char, SHA_DIGEST_LENGTH> digest{};
   SHA1(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest.data());
@@ -187,8 +192,6 @@ std::array<char, 40> sha1_hex(std::string_view text) {
   }
   return hex;
 }
-
-}  // namespace
 
 std::string_view script_sha1() noexcept {
   static const std::array<char, 40> hex = sha1_hex(script_text());

@@ -7,11 +7,12 @@
 //   changes     wanted (0 or 1) since limit
 //   cut         kind ("", new, go) network (raw bytes) line (0 or 1) id
 //   operations  how many; of each: kind (e, p, h, r, v: evict) sid (16 raw bytes) epoch number admitted network (raw) gap
-// Reply, one flat array: the summary; eight integers for each operation, in their order; if changes are wanted how many sessions
-// ended, whether there are more, for each sid and version, how many cuts, for each network, line, at, number, version; if a cut was
-// asked for its id, how many it ended, whether it is done.
+// Reply, one flat array: the summary; for each operation, in their order, state, flags (1 created, 2 came in), rank, interval, epoch,
+// number, expires, admitted at; if changes are wanted how many sessions ended, whether there are more, for each sid and version, how many
+// cuts, for each network, line, at, number, version; if a cut was asked for its id, how many it ended, whether it is done.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,7 @@ namespace fairway::valkey {
 // The script's text and its SHA-1 in 40 hex digits, as EVALSHA wants it.
 std::string_view script_text() noexcept;
 std::string_view script_sha1() noexcept;
+std::array<char, 40> sha1_hex(std::string_view text);
 
 // Most operations of one call, so that no call keeps the store busy for long (a few µs each).
 inline constexpr std::size_t kMaxOperations = 256;

@@ -52,7 +52,7 @@ for i = 1, number() do
   local epoch, place = tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
   operations[i] = {
     kind = ARGV[at + 1], sid = ARGV[at + 2], epoch = epoch, number = place, claim = epoch ~= 0 and place ~= 0,
-    admitted = tonumber(ARGV[at + 5]), net = ARGV[at + 6], gap = tonumber(ARGV[at + 7]), state = false, created = false,
+    admitted = tonumber(ARGV[at + 5]), net = ARGV[at + 6], gap = tonumber(ARGV[at + 7]), state = false, created = false, came_in = false,
   }
 end
 

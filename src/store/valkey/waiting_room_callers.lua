@@ -71,7 +71,10 @@ local function note(operation)
     touch(r)
   end
   if r.place == ENDED then return GONE end
-  if r.place == INSIDE then return extend(r) end
+  if r.place == INSIDE then
+    operation.came_in = not r.claimed
+    return extend(r)
+  end
   if operation.kind == 'h' then
     local state = take_over(operation, r)
     if state then return state end
@@ -130,6 +133,7 @@ local function join(operation)
   end
   s.last = number
   if direct then admit(r, number, true) end
+  operation.came_in = direct
   operation.created = true
   return WAITS
 end
@@ -143,9 +147,13 @@ end
 local function fill(operation, reply)
   local r = records[operation.sid]
   local state, rank, interval, epoch, number, expires, admitted = operation.state, 0, 0, 0, 0, 0, 0
+  local flags = operation.created and 1 or 0
   if state == WAITS then
+    local came_in = operation.came_in or r.called
+    r.called = false
     if r.place == INSIDE then
       state, epoch, number, expires, admitted = ADMITTED, s.epoch, r.number, r.when, r.stamp
+      if came_in then flags = flags + 2 end
     elseif r.place == WAITING then
       r.rank = r.rank or call('ZRANK', LINE, r.sid) + 1
       epoch, number, rank, interval = s.epoch, r.number, recovering() and 0 or r.rank, poll_interval(r.rank)
@@ -160,7 +168,7 @@ local function fill(operation, reply)
     end
   end
   local n = #reply
-  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = state, operation.created and 1 or 0, rank, interval
+  reply[n + 1], reply[n + 2], reply[n + 3], reply[n + 4] = state, flags, rank, interval
   reply[n + 5], reply[n + 6], reply[n + 7], reply[n + 8] = epoch, number, expires, admitted
 end
 

@@ -71,7 +71,7 @@ export interface Health {
   time: number;
   client_address: string;
   host: string;
-  store: { kind: string; reachable: boolean; breaker: string; bytes?: number; free_bytes?: number; rebuilt?: number; outages?: number };
+  store: { kind: string; reachable: boolean; breaker: string; bytes?: number; free_bytes?: number; rebuilt?: number; outages?: number; other_gateways?: number };
   keys: { signing: string; all: string[] };
   settings: { version: number; saved: boolean };
   warnings: { code: string; detail: string }[];

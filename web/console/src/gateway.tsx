@@ -38,6 +38,7 @@ export function HealthPage({ live: { answer, error } }: { live: Live<Health> }) 
               <Row label="Memory">{bytes(store.bytes - store.free_bytes)} of {bytes(store.bytes)} in use</Row>
             )}
             {store.outages !== undefined && <Row label="Outages since the start">{count(store.outages)}</Row>}
+            {store.other_gateways !== undefined && <Row label="Other gateways">{count(store.other_gateways)}</Row>}
             {store.rebuilt !== undefined && <Row label="Rebuilt">{count(store.rebuilt)} times</Row>}
           </dl>
         </section>

@@ -67,10 +67,24 @@ std::uint32_t lane_size(const Tables& t) noexcept {
   return t.limits().order == Order::fifo ? 0 : std::min(t.limits().light_lane, t.limits().concurrency - 1);
 }
 
+std::uint32_t light_of(const Tables& t, std::uint32_t session) noexcept {
+  return session == kNone ? kNone : t.sessions[session].light;
+}
+
 // Whether one more request of any kind leaves the lane free.
 bool others_fit(const Tables& t) noexcept {
   const std::uint32_t kept = lane_size(t);
   return kept == 0 || t.heart().lane.others < t.limits().concurrency - kept;
+}
+
+// A light request counts as other from now on.
+void turn_other(Tables& t, std::uint32_t index) noexcept {
+  Request& r = t.requests[index];
+  Lane& lane = t.heart().lane;
+  remove<&Request::light_link>(t.requests, lane.light, index);
+  r.light = false;
+  ++lane.others;
+  if (light_of(t, r.session) == index) t.sessions[r.session].light = kNone;
 }
 
 // Whether nothing waits or runs but requests of this session.
@@ -114,8 +128,10 @@ void lane_start(Tables& t, std::uint32_t index) noexcept {
   r.counts_bucket = r.outer == kRootBucket;
   if (r.light) {
     push_back<&Request::light_link>(t.requests, lane.light, index);
+    t.sessions[r.session].light = index;
   } else {
     ++lane.others;
+    if (const std::uint32_t first = light_of(t, r.session); first != kNone) turn_other(t, first);
   }
   if (r.session != kNone) start(t.sessions[r.session].own, t.now(), true);
   if (r.counts_young) start(t.networks[r.network].young, t.now(), false);
@@ -125,11 +141,8 @@ void lane_start(Tables& t, std::uint32_t index) noexcept {
 void lane_stop(Tables& t, std::uint32_t index, Nanos held, bool learn) noexcept {
   Request& r = t.requests[index];
   Lane& lane = t.heart().lane;
-  if (r.light) {
-    remove<&Request::light_link>(t.requests, lane.light, index);
-  } else {
-    --lane.others;
-  }
+  if (r.light) turn_other(t, index);
+  --lane.others;
   if (r.session != kNone) stop_key(t.sessions[r.session].own, t.now(), held, learn);
   if (r.counts_young) stop_group(t.networks[r.network].young, t.now(), held, learn);
   if (r.counts_bucket) stop_group(lane.bucket, t.now(), held, learn);
@@ -138,8 +151,7 @@ void lane_stop(Tables& t, std::uint32_t index, Nanos held, bool learn) noexcept 
 void lane_expire(Tables& t) noexcept {
   Lane& lane = t.heart().lane;
   while (lane.light.first != kNone && t.now() - t.requests[lane.light.first].started > kLightSize) {
-    t.requests[pop_front<&Request::light_link>(t.requests, lane.light)].light = false;
-    ++lane.others;
+    turn_other(t, lane.light.first);
   }
 }
 

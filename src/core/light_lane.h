@@ -6,8 +6,8 @@
 // - Unproven networks count as one key for this, and so do the unproven keys of a network together with those that finished fewer
 //   than three requests: making keys gains at most one place. For such a group the average request must be at most 250 ms.
 // - All other requests hold at most C − r slots. A light one that runs over 250 ms counts as other from then on. So does, from its
-//   start, one of a key that never ended a request: it may start in the lane, but a new hog must not get C slots by having its first
-//   request counted beside C − r others.
+//   start, one of a key that never ended a request: it may start in the lane, but a hog must not get C slots by having its first
+//   request counted beside C − r others. For the same reason a key's light request counts as other as soon as it gets a second slot.
 // - The lane opens to everybody when no light request arrived for 10 s; to a key that has the queue to itself when none of
 //   another key did.
 #pragma once

@@ -23,7 +23,7 @@
 
 namespace fairway::queue {
 
-inline constexpr std::uint32_t kLayoutVersion = 1;      // grows whenever a record below changes
+inline constexpr std::uint32_t kLayoutVersion = 2;      // grows whenever a record below changes
 inline constexpr std::uint32_t kOverflowNetworks = 64;  // shared records for when the table is full of busy networks
 inline constexpr std::uint32_t kCostClasses = 256;
 inline constexpr std::uint32_t kWeightOne = 1024;  // weights are in 1/1024, so that their sums stay exact
@@ -101,6 +101,7 @@ struct alignas(64) Session {
   Nanos last_used = 0;
   Nanos average = 0;
   Nanos cost = 0;
+  std::uint32_t light = kNone;  // its running light request
   Meter own;
 };
 

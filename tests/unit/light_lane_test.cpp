@@ -45,6 +45,16 @@ TEST_F(LightLane, OthersHoldAtMostTheRest) {
   EXPECT_EQ(queue->running(), 8U);
 }
 
+// One whose requests were short until now gets no more than a hog that is known as one.
+TEST_F(LightLane, TheFirstRequestOfManyIsNotLight) {
+  make(with_lane(8));
+  make_known(client(1));
+  make_known(client(2));
+  EXPECT_EQ(hog(1, 20).size(), 7U);
+  EXPECT_EQ(tables().heart().lane.others, 7U);
+  start(client(2));  // the light one gets the eighth
+}
+
 TEST_F(LightLane, NothingIsKeptWithoutLaneOrInFifo) {
   Limits limits = with_lane(8);
   limits.light_lane = 0;
@@ -224,10 +234,10 @@ TEST_F(LightLane, IsShutToALoneClientWhileAnotherWasLightLately) {
   make_known(client(1));
   make_known(client(2));
   pass(9 * s);
-  EXPECT_EQ(hog(1, 20).size(), 15U);  // one light, and all but two
+  EXPECT_EQ(hog(1, 20).size(), 14U);  // all but two
   pass(1100 * ms);
   queue->tick(now);
-  EXPECT_EQ(granted().size(), 1U);
+  EXPECT_EQ(granted().size(), 2U);
 }
 
 TEST_F(LightLane, ThereIsNoneForOneSlot) {

@@ -38,6 +38,7 @@ test:
 
 nightly:
 	FAIRWAY_DIFF_OPERATIONS=1000000 FAIRWAY_FLOOD=1000000 FAIRWAY_LINE=1000000 FUZZ_SECONDS=600 scripts/test
+	scripts/test package
 
 lint:
 	scripts/lint

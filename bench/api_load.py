@@ -8,9 +8,9 @@ import tempfile
 import threading
 from pathlib import Path
 
+import room_gateway
 from gateway_pairs import LOAD_CORE, Server, alternate, table
 
-APPLICATION = 'server { listen unix:@PREFIX@/app.sock; location / { default_type text/plain; return 200 "ok\\n"; } }'
 GATEWAY = """
     upstream app { server unix:@APP@; keepalive 64; keepalive_requests 1000000000; }
     proxy_http_version 1.1; proxy_set_header Connection "";
@@ -72,7 +72,7 @@ def p99_of(url, headers, seconds):
 
 
 def run(pairs, seconds):
-    with Server(APPLICATION, core=1) as application:
+    with Server(room_gateway.APPLICATION, core=1) as application:
         with Server(GATEWAY, core=0, app=application.prefix / "app.sock") as gateway:
             cookie = "; ".join(f"{name}={value}" for name, value in gateway.come_in(1).items())
             inside = [("Cookie", cookie)]

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 import plot
+import room_gateway
 from gateway_pairs import Server, alternate, rate_of, table  # also the path of the harness
 
 from harness.limits import wait_until
@@ -128,9 +129,8 @@ def run(_pairs, _seconds):
 
 
 def overhead(pairs, seconds):
-    application = 'server { listen unix:@PREFIX@/app.sock; location / { default_type text/plain; return 200 "ok\\n"; } }'
     lines = ["## A fair queue that never fills: requests per second\n", "Proxied 3-byte response, keep-alive.\n"]
-    with Server(application, core=1) as app:
+    with Server(room_gateway.APPLICATION, core=1) as app:
         for workers in (1, 2):
             with Server(NO_QUEUE, core=0 if workers == 1 else None, workers=workers, app=app.prefix / "app.sock") as gateway:
                 figures = alternate(pairs, {

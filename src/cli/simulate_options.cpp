@@ -201,16 +201,22 @@ void SimulateOptions::read_changes(SimulateRoom& command) const {
   }
 }
 
+// The settings among `names` that were given.
+template <class Conf, class Names>
+void SimulateOptions::read_settings(std::span<const operate::Field<Conf>> fields, const Names& names, Conf& settings) const {
+  for (const auto& field : fields) {
+    if (!is_among(field.name, names)) continue;
+    const std::string flag = flag_of(field.name);
+    if (value(flag).empty()) continue;
+    checked(flag, value(flag), [&](const std::string& text) { return set_or_throw(field, text, settings), 0; });
+  }
+  if (const auto problem = operate::check_together(settings)) throw together(*problem);
+}
+
 SimulateRoom SimulateOptions::read_room() const {
   SimulateRoom command;
   if (value("--capacity").empty()) throw UsageError("--capacity is missing: how many may be inside at once, as in --capacity 500");
-  for (const auto& field : operate::room_fields()) {
-    if (!is_among(field.name, kOfRoom)) continue;
-    const std::string flag = flag_of(field.name);
-    if (value(flag).empty()) continue;
-    checked(flag, value(flag), [&](const std::string& text) { return set_or_throw(field, text, command.settings), 0; });
-  }
-  if (const auto problem = operate::check_together(command.settings)) throw together(*problem);
+  read_settings(operate::room_fields(), kOfRoom, command.settings);
   command.plan.settings = command.settings.settings;
   command.plan.refresh = command.settings.refresh * 1'000'000;
   command.plan.entries_per_minute = command.settings.entries_per_minute;
@@ -226,13 +232,7 @@ SimulateQueue SimulateOptions::read_queue() const {
   if (value("--access-log").empty()) throw UsageError("--access-log is missing: give a file, or - for standard input");
   if (value("--concurrency").empty())
     throw UsageError("--concurrency is missing: how many requests may run at once, as in --concurrency 16");
-  for (const auto& field : operate::queue_fields()) {
-    if (!is_among(field.name, kOfQueue)) continue;
-    const std::string flag = flag_of(field.name);
-    if (value(flag).empty()) continue;
-    checked(flag, value(flag), [&](const std::string& text) { return set_or_throw(field, text, command.settings), 0; });
-  }
-  if (const auto problem = operate::check_together(command.settings)) throw together(*problem);
+  read_settings(operate::queue_fields(), kOfQueue, command.settings);
   command.access_log = value("--access-log");
   if (!value("--top").empty())
     command.top = checked("--top", value("--top"), [](const std::string& text) { return parse_count(text, 1, kMostNamed); });

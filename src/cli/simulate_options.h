@@ -4,10 +4,12 @@
 #include <CLI/CLI.hpp>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "cli/simulate_command.h"
+#include "operate/field.h"
 
 namespace fairway::cli {
 
@@ -23,6 +25,8 @@ class SimulateOptions {
   void add_room(CLI::App& group);
   void add_queue(CLI::App& group);
   void add_telling(CLI::App& leaf);
+  template <class Conf, class Names>
+  void read_settings(std::span<const operate::Field<Conf>> fields, const Names& names, Conf& settings) const;
   SimulateRoom read_room() const;
   void read_crowd(sim::RoomPlan& plan) const;
   void read_changes(SimulateRoom& command) const;

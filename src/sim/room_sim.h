@@ -99,6 +99,7 @@ struct RoomReport {
   std::uint64_t bot_sessions = 0;
   std::uint64_t bot_entries_refused = 0;
   std::uint64_t bot_polls_refused = 0;
+  std::uint64_t bots_sent_back = 0;  // as sent_back
   std::uint64_t bots_let_in = 0;
 
   Micros length = 0;            // of the run

@@ -163,7 +163,7 @@ void RoomSimulation::visit(std::uint32_t index) {
     return look_in_after(index);
   }
   if (answer.state == State::waiting) {
-    report_.sent_back += v.bot == 0;
+    ++(v.bot == 0 ? report_.sent_back : report_.bots_sent_back);
     v.until = kNever;
     return wait_in_line(index, answer);
   }

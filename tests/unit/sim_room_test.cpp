@@ -179,7 +179,7 @@ RC_GTEST_PROP(RoomSimulationProperty, EverybodyEndsOnceAndNobodyIsOneTooMany, ()
   RC_ASSERT(o.sum() == plan.visitors);
   RC_ASSERT(o.still_inside + o.still_waiting + o.still_outside == 0u);
   RC_ASSERT(report.most_inside <= plan.settings.capacity);
-  if (report.sent_back + report.passed_over == 0) {  // else with a number into a full line, or too late for it
+  if (report.sent_back + report.bots_sent_back + report.passed_over == 0) {  // else with a number into a full line, or too late for it
     RC_ASSERT(report.most_waiting <= plan.settings.max_waiting);
     RC_ASSERT(report.lost_places == 0u);
   }

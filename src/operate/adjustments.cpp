@@ -13,6 +13,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
+constexpr std::uint64_t kMaxVersion = std::uint64_t{1} << 62;  // what follows has to be larger
 
 ordered_json fields_json(const Overrides& overrides) {
   ordered_json all = ordered_json::object();
@@ -61,6 +62,17 @@ ordered_json room_json(const RoomAdjustment& room) {
   return all;
 }
 
+std::uint64_t version_of(const json& entry) {
+  const auto found = entry.find("version");
+  if (found == entry.end()) {
+    return 0;
+  }
+  if (!found->is_number_unsigned() || found->get<std::uint64_t>() > kMaxVersion) {
+    throw std::invalid_argument("a version is out of its range");
+  }
+  return found->get<std::uint64_t>();
+}
+
 RoomAdjustment room_of(const json& entry) {
   RoomAdjustment room;
   room.made = entry.at("made").get<bool>();
@@ -70,7 +82,7 @@ RoomAdjustment room_of(const json& entry) {
   }
   room.mode = *mode;
   room.fields = fields_of(entry.at("fields"));
-  room.version = entry.value("version", std::uint64_t{0});
+  room.version = version_of(entry);
   room.in_file = entry.value("in_file", false);
   for (const json& attachment : entry.at("attach")) {
     room.attach.push_back({attachment.at("host").get<std::string>(), attachment.at("path").get<std::string>()});

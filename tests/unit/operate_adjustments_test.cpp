@@ -128,7 +128,11 @@ TEST(Adjustments, DamageIsSaid) {
     EXPECT_EQ(said(std::string(R"({"version": 1, "rooms": {"a": {"made": true, "mode": "hold", "fields": {}, "attach": [], "version": )") +
                    version + R"(}}, "queues": {}})"),
               "a version is out of its range");
+    EXPECT_EQ(said(std::string(R"({"version": 1, "rooms": {}, "queues": {"a": {"timeout": {"value": "5s", "file": "10s", "at": )") +
+                   version + R"(}}}})"),
+              "a version is out of its range");
   }
+  EXPECT_EQ(said(R"({"version": 1e300, "rooms": {}, "queues": {}})"), "it is of another version");
 }
 
 // Whatever a file holds, reading ends with adjustments or a reason.

@@ -60,13 +60,23 @@ int remove(const OperatorCommand& command, ApiClient& api) {
   return 0;
 }
 
+// What keeps a room from having any effect, in the gateway's words; empty: nothing.
+std::string without_effect(const std::string& name, ApiClient& api) {
+  const ApiAnswer health = api.get("health");
+  for (const Json& warning : health.json.at("warnings")) {
+    const auto detail = warning.at("detail").get<std::string>();
+    if (warning.at("code") == "room_unattached" && detail.starts_with("Room " + name + " ")) return "\n" + printable(detail) + "\n";
+  }
+  return "";
+}
+
 int create(const OperatorCommand& command, ApiClient& api) {
   const std::string room = "rooms/" + command.name;
   try {
     api.get(room);
   } catch (const NotFoundError&) {
     const ApiAnswer answer = api.make(room, command.change);
-    print(command, answer, room_text(answer.json));
+    print(command, answer, room_text(answer.json) + without_effect(command.name, api));
     return 0;
   }
   throw RunError("There is a room " + command.name + " already: \"fairway room set\" changes it.");

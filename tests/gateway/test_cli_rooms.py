@@ -108,7 +108,8 @@ def test_a_terminal_that_says_yes_is_not_asked(room_cli):
 
 def test_a_room_is_made_and_deleted(room_cli):
     _, operator, cli = room_cli()
-    assert "nginx.conf:" not in cli("room", "create", "flash", "capacity=3", "--attach", "shop.example.com/flash")
+    made = cli("room", "create", "flash", "capacity=3", "--attach", "shop.example.com/flash")
+    assert "nginx.conf:" not in made and made.endswith('\nRoom flash is attached to hosts, but no location of nginx.conf has "waiting_room auto".\n')
     assert cli("room", "delete", "flash") == "flash: deleted\n" and operator.refused(404, "GET", "rooms/flash")
     cli("room", "create", "flash", "capacity=3")
     assert cli.json("room", "delete", "flash", "--yes") == {"deleted": "flash"} and operator.refused(404, "GET", "rooms/flash")

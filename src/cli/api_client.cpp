@@ -35,9 +35,10 @@ int asked_to_stop(void* context, curl_off_t, curl_off_t, curl_off_t, curl_off_t)
 
 using Headers = std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)>;
 
-Headers headers_of(const std::string* body) {
+Headers headers_of(const std::string* body, const char* condition) {
   curl_slist* list = curl_slist_append(nullptr, "Accept: application/json");
   if (body != nullptr) list = curl_slist_append(list, "Content-Type: application/json");
+  if (condition != nullptr) list = curl_slist_append(list, condition);
   return {list, curl_slist_free_all};
 }
 
@@ -45,7 +46,26 @@ Json parsed(const std::string& text) {
   return Json::parse(text, nullptr, false);
 }
 
-std::string text_of(const Json& problem, const char* key) {
+std::string text_of(const Json& body) {
+  return body.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// The API's own 404, and its 412: the only condition here is that the thing is there.
+bool says_missing(long status, const std::string& text) {
+  if (status != 404 && status != 412) return false;
+  const Json problem = parsed(text);
+  return problem.is_object() && problem.contains("detail");
+}
+
+// What programs are told of a value's form says nothing to somebody at a command line.
+std::string without_form(std::string detail) {
+  for (const std::string_view form : {", as a JSON number", ", as a JSON string"}) {
+    if (const std::size_t at = detail.find(form); at != std::string::npos) detail.erase(at, form.size());
+  }
+  return detail;
+}
+
+std::string field_of(const Json& problem, const char* key) {
   const auto at = problem.find(key);
   return at != problem.end() && at->is_string() ? printable(at->get<std::string>()) : "";
 }
@@ -87,13 +107,18 @@ ApiAnswer ApiClient::get(std::string_view path) {
   return call("GET", path, nullptr);
 }
 
-ApiAnswer ApiClient::put(std::string_view path, const Json& body) {
-  const std::string text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+ApiAnswer ApiClient::change(std::string_view path, const Json& body) {
+  const std::string text = text_of(body);
+  return call("PUT", path, &text, "If-Match: *");
+}
+
+ApiAnswer ApiClient::make(std::string_view path, const Json& body) {
+  const std::string text = text_of(body);
   return call("PUT", path, &text);
 }
 
 ApiAnswer ApiClient::post(std::string_view path, const Json& body) {
-  const std::string text = body.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = text_of(body);
   return call("POST", path, &text);
 }
 
@@ -105,10 +130,10 @@ const std::string& ApiClient::url() const {
   return state_->address.url;
 }
 
-ApiAnswer ApiClient::call(const char* method, std::string_view path, const std::string* body) {
+ApiAnswer ApiClient::call(const char* method, std::string_view path, const std::string* body, const char* condition) {
   CURL* curl = state_->handle.get();
   const std::string url = this->url() + "api/" + std::string(path);
-  const Headers headers = headers_of(body);
+  const Headers headers = headers_of(body, condition);
   Received received;
   std::array<char, CURL_ERROR_SIZE> trouble{};
   curl_easy_setopt(curl, CURLOPT_URL, url.c_str());
@@ -130,6 +155,7 @@ ApiAnswer ApiClient::call(const char* method, std::string_view path, const std::
   }
   long status = 0;
   curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+  if (says_missing(status, received.text)) throw NotFoundError(refusal(status, received.text, this->url()));
   if (status >= 300) throw RunError(refusal(status, received.text, this->url()));
   ApiAnswer answer{std::move(received.text), {}};
   if (status == 204) return answer;
@@ -141,8 +167,8 @@ ApiAnswer ApiClient::call(const char* method, std::string_view path, const std::
 std::string refusal(long status, const std::string& body, const std::string& url) {
   const Json problem = parsed(body);
   if (problem.is_object() && problem.contains("detail")) {
-    const std::string detail = text_of(problem, "detail");
-    const std::string field = text_of(problem, "field");
+    const std::string detail = without_form(field_of(problem, "detail"));
+    const std::string field = field_of(problem, "field");
     return field.empty() || detail.find(field) != std::string::npos ? detail : field + ": " + detail;
   }
   const std::string told = " (status " + std::to_string(status) + ")";

@@ -18,7 +18,8 @@ struct ApiAnswer {
   Json json;
 };
 
-// Every call throws UnreachableError when nobody answers (or in time), and RunError with the API's own sentence when it refuses.
+// Every call throws UnreachableError when nobody answers (or in time), and RunError with the API's own sentence when it refuses;
+// NotFoundError when it knows no room or queue of the path's name.
 class ApiClient {
  public:
   // `seconds`: the longest a call may take. `stop` is asked while one runs, about once a second and after each signal; true ends it.
@@ -29,14 +30,17 @@ class ApiClient {
 
   // `path` as in `rooms/sale`, already fit for a URL.
   ApiAnswer get(std::string_view path);
-  ApiAnswer put(std::string_view path, const Json& body);
+  // PUT of what is there already: whoever mistypes a name makes nothing.
+  ApiAnswer change(std::string_view path, const Json& body);
+  // PUT, which makes what is not there.
+  ApiAnswer make(std::string_view path, const Json& body);
   ApiAnswer post(std::string_view path, const Json& body);
   void remove(std::string_view path);
   const std::string& url() const;
 
  private:
   struct State;
-  ApiAnswer call(const char* method, std::string_view path, const std::string* body);
+  ApiAnswer call(const char* method, std::string_view path, const std::string* body, const char* condition = nullptr);
 
   std::unique_ptr<State> state_;
 };

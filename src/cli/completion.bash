@@ -28,9 +28,9 @@ _fairway() {
     mapfile -t COMPREPLY < <(compgen -W "$(grep -oE '^ +(-h,)?--[a-z-]+' <<<"$help" | grep -oE -- '--[a-z-]+')" -- "$current")
   elif [[ $help == *$'\nSubcommands:'* ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$(sed '1,/^Subcommands:/d' <<<"$help" | grep -oE '^  [a-z]+')" -- "$current")
-  elif ((${#words[@]} == 2)) && [[ ${words[0]} == @(room|queue) && ${words[1]} != list ]]; then
+  elif ((${#words[@]} == 2)) && [[ ${words[0]} == @(room|queue) && ${words[1]} != @(list|create) ]]; then
     mapfile -t COMPREPLY < <(compgen -W "$("${COMP_WORDS[0]}" "${words[0]}" list "${api[@]}" 2>/dev/null | sed -n '2,$s/ .*//p')" -- "$current")
-  elif [[ "${words[*]:0:2}" == 'room set' && $previous != = ]]; then
+  elif ((${#words[@]} > 2)) && [[ "${words[*]:0:2}" == 'room '@(set|create) && $previous != = ]]; then
     compopt -o nospace 2>/dev/null
     mapfile -t COMPREPLY < <(compgen -W "$(grep -oE '\b[a-z_]+=( |$)' <<<"$help")" -- "$current")
   fi

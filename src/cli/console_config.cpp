@@ -39,19 +39,26 @@ std::string console_rules(const RunSettings& settings) {
 
 std::string console_location(const RunSettings& settings, const Machine& machine) {
   const bool office = !settings.console_allow.empty();
+  std::string guard;
+  if (office) {
+    // Below root the workers may not enter the state folder from above; they are in the folder that the file lies in.
+    const std::string file = (machine.worker_user.empty() ? settings.work_path() : std::string("/proc/self/cwd")) + "/console";
+    guard = "            auth_basic $fairway_realm;\n            auth_basic_user_file " + nginx_quote(file) + ";\n";
+  }
   std::string text = std::string("        if (") + (office ? "$fairway_console" : "$fairway_operator") + ") {\n";
   text +=
       "            rewrite ^/fairway/(.*)$ /.fairway-console/$1 last;  # for anybody else /fairway/ is the application's\n"
       "        }\n"
       "        location /.fairway-console/ {\n"
       "            internal;\n"
-      "            fairway_api;\n";
-  if (office) {
-    // Below root the workers may not enter the state folder from above; they are in the folder that the file lies in.
-    const std::string file = (machine.worker_user.empty() ? settings.work_path() : std::string("/proc/self/cwd")) + "/console";
-    text += "            auth_basic $fairway_realm;\n            auth_basic_user_file " + nginx_quote(file) + ";\n";
-  }
-  return text + "        }\n";
+      "            fairway_api;\n" +
+      guard +
+      "        }\n"
+      "        location = /.fairway-console/metrics {  # for Prometheus, at /fairway/metrics\n"
+      "            internal;\n"
+      "            fairway_metrics;\n" +
+      guard + "        }\n";
+  return text;
 }
 
 std::string password_line(const std::string& password) {

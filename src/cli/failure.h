@@ -15,6 +15,11 @@ struct RunError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+// The gateway has no room or queue of that name.
+struct NotFoundError : RunError {
+  using RunError::RunError;
+};
+
 // The gateway does not answer: exit code 3.
 struct UnreachableError : RunError {
   using RunError::RunError;

@@ -9,9 +9,6 @@
 namespace fairway::cli {
 namespace {
 
-constexpr const char* kRoom = "site";
-constexpr const char* kQueue = "app";
-
 // `    name argument;`
 std::string directive(int depth, std::string_view name, std::string_view argument) {
   return std::string(static_cast<std::size_t>(depth) * 4, ' ') + std::string(name) + " " + std::string(argument) + ";\n";
@@ -23,26 +20,34 @@ std::string work_file(const RunSettings& settings, const Machine& machine, const
   return machine.worker_user.empty() ? nginx_quote(settings.work_path() + "/" + name) : name;
 }
 
-std::string head_comment(const RunSettings& settings, Secrets secrets) {
+std::string head_comment(const RunSettings& settings, const Machine& machine, Secrets secrets) {
   if (secrets == Secrets::masked) {
     return "# What `fairway run` writes to " + settings.config_path() +
            " when it starts.\n# Passwords are masked here: the file to copy is that one.\n\n";
   }
-  return "# Written by `fairway run` at each start: changes made here are lost. To grow out of the command, copy this file,\n"
-         "# change what you like, and give it to nginx yourself.\n\n";
+  std::string text =
+      R"(# Written by `fairway run` at each start: changes made here are lost. To grow out of the command, copy this file and give the copy to
+# nginx. Some lines are for the command alone; in the copy
+#   - fairway_state gets a folder of its own, such as /var/lib/fairway, and fairway_keys a copy of the keys file;
+#   - pid and the five *_temp_path go: nginx has places of its own for these;
+#   - error_log and access_log name files that you want.
+)";
+  if (!machine.worker_user.empty()) {
+    text +=
+        "# Paths without a leading slash are below the folder that nginx is started in, with -p ./, because the workers may not enter it\n"
+        "# from above: " +
+        settings.work_path() + "\n";
+  }
+  return text + "\n";
 }
 
 std::string main_section(const RunSettings& settings, const Machine& machine, Secrets secrets) {
   const std::uint32_t open_files = std::min<std::uint32_t>(machine.open_files, 65536);
   // A proxied request takes two connections and two files, one that waits for a slot takes one; some files go to logs and sockets.
   const std::uint32_t connections = std::clamp<std::uint32_t>(open_files - std::min<std::uint32_t>(open_files, 64), 64, 8192);
-  std::string text = head_comment(settings, secrets);
+  std::string text = head_comment(settings, machine, secrets);
   text += directive(0, "load_module", nginx_quote(machine.module)) + "\n";
   if (!machine.worker_user.empty()) {
-    text +=
-        "# Paths without a leading slash are below the folder that nginx is started in, with -p ./, because the workers may not\n"
-        "# enter it from above:\n#   " +
-        settings.work_path() + "\n";
     text += directive(0, "user", nginx_quote(machine.worker_user) + " " + nginx_quote(machine.worker_group));
   }
   text += directive(0, "pid", nginx_quote(settings.pid_path()));

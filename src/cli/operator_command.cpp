@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "cli/failure.h"
+#include "cli/missing_name.h"
 #include "cli/table.h"
 #include "cli/watch.h"
 
@@ -59,6 +60,28 @@ int remove(const OperatorCommand& command, ApiClient& api) {
   return 0;
 }
 
+// What keeps a room from having any effect, in the gateway's words; empty: nothing.
+std::string without_effect(const std::string& name, ApiClient& api) {
+  const ApiAnswer health = api.get("health");
+  for (const Json& warning : health.json.at("warnings")) {
+    const auto detail = warning.at("detail").get<std::string>();
+    if (warning.at("code") == "room_unattached" && detail.starts_with("Room " + name + " ")) return "\n" + printable(detail) + "\n";
+  }
+  return "";
+}
+
+int create(const OperatorCommand& command, ApiClient& api) {
+  const std::string room = "rooms/" + command.name;
+  try {
+    api.get(room);
+  } catch (const NotFoundError&) {
+    const ApiAnswer answer = api.make(room, command.change);
+    print(command, answer, room_text(answer.json) + without_effect(command.name, api));
+    return 0;
+  }
+  throw RunError("There is a room " + command.name + " already: \"fairway room set\" changes it.");
+}
+
 void show(const OperatorCommand& command, ApiClient& api) {
   const std::string room = "rooms/" + command.name;
   const std::string queue = "queues/" + command.name;
@@ -71,7 +94,7 @@ void show(const OperatorCommand& command, ApiClient& api) {
       answer = api.get(room);
       return print(command, answer, room_text(answer.json));
     case Verb::room_set:
-      answer = api.put(room, command.change);
+      answer = api.change(room, command.change);
       return print(command, answer, room_text(answer.json));
     case Verb::room_mode:
       answer = api.post(room + "/mode", {{"mode", command.mode}});
@@ -91,10 +114,22 @@ void show(const OperatorCommand& command, ApiClient& api) {
 int run(const OperatorCommand& command) {
   if (command.verb == Verb::room_watch || command.verb == Verb::queue_watch) return watch(command);
   ApiClient api(command.api);
+  if (command.verb == Verb::room_create) return create(command, api);
   if (command.verb == Verb::room_evict) return evict(command, api);
   if (command.verb == Verb::room_delete) return remove(command, api);
   show(command, api);
   return std::cout ? 0 : 1;
+}
+
+// Which there are, since a name that is not found is a mistyped one most of the time.
+std::string missing(const OperatorCommand& command) {
+  const bool room = command.verb < Verb::queue_list;
+  const char* const key = room ? "rooms" : "queues";
+  std::vector<std::string> names;
+  const ApiAnswer all = ApiClient(command.api).get(key);
+  for (const Json& each : all.json.at(key)) names.push_back(each.at("name").get<std::string>());
+  const std::string hint = command.verb == Verb::room_set ? " \"fairway room create\" makes one." : "";
+  return missing_name(room ? "room" : "fair queue", command.name, names) + hint;
 }
 
 }  // namespace
@@ -102,6 +137,8 @@ int run(const OperatorCommand& command) {
 int run_operator_command(const OperatorCommand& command) {
   try {
     return run(command);
+  } catch (const NotFoundError&) {
+    throw RunError(missing(command));
   } catch (const Json::exception&) {  // JSON, but not of this form
     throw RunError("what answers at " + command.api.url + " is not a gateway's API of this version");
   }

@@ -14,6 +14,7 @@ enum class Verb {
   room_list,
   room_show,
   room_set,
+  room_create,
   room_mode,
   room_evict,
   room_delete,
@@ -30,7 +31,7 @@ struct OperatorCommand {
   bool json = false;                   // the API's own answer instead of a table
   std::string name;                    // of the room or queue; fit for a URL
   std::string mode;                    // of room_mode: normal, hold, open or closed
-  Json change = Json::object();        // of room_set: the body
+  Json change = Json::object();        // of room_set and room_create: the body
   Json eviction = Json::object();      // of room_evict: the body
   bool yes = false;                    // of room_evict and room_delete: do not ask
   std::uint32_t top = 20;              // of queue_flows

@@ -51,7 +51,10 @@ void OperatorOptions::add_rooms(CLI::App& app) {
   group.require_subcommand(1);
   add(group, "list", "All rooms.", Verb::room_list, false);
   add(group, "show", "One room: who is inside and waiting, and its settings.", Verb::room_show);
-  add_set(group);
+  add_settings(*add(group, "set", "Change settings of a room.", Verb::room_set),
+               "where the room counts, in place of where it did; may be repeated");
+  add_settings(*add(group, "create", "Make a room, until it is deleted; capacity= is needed.", Verb::room_create),
+               "where the room counts, if nginx.conf says \"waiting_room auto\" there; may be repeated");
   add(group, "normal", "Back to normal after hold, open or close.", Verb::room_mode, true, "normal");
   add(group, "hold", "The line forms, nobody is called.", Verb::room_mode, true, "hold");
   add(group, "open", "Everybody comes in and counts as inside.", Verb::room_mode, true, "open");
@@ -72,13 +75,10 @@ void OperatorOptions::add_queues(CLI::App& app) {
   add_count(*add(group, "watch", "One fair queue once a second: live on a terminal, a line each on a pipe.", Verb::queue_watch));
 }
 
-void OperatorOptions::add_set(CLI::App& group) {
-  CLI::App* set = add(group, "set", "Change settings of a room, or make a room (capacity= is needed then).", Verb::room_set);
-  set->add_option("SETTING", settings_, "key=value, as many as wanted");
-  set->add_option("--attach", attach_, "where the room counts, in place of where it did; may be repeated")
-      ->type_name("HOST[/PATH]")
-      ->allow_extra_args(false);
-  set->footer(kSettings);
+void OperatorOptions::add_settings(CLI::App& leaf, const char* attach_help) {
+  leaf.add_option("SETTING", settings_, "key=value, as many as wanted");
+  leaf.add_option("--attach", attach_, attach_help)->type_name("HOST[/PATH]")->allow_extra_args(false);
+  leaf.footer(kSettings);
 }
 
 void OperatorOptions::add_evict(CLI::App& group) {
@@ -99,7 +99,7 @@ void OperatorOptions::read_change(OperatorCommand& command) const {
   command.change = parse_assignments(settings_);
   if (!attach_.empty() && command.change.contains("attach")) throw UsageError("attach= and --attach exclude each other");
   if (!attach_.empty()) command.change["attach"] = parse_attachments(attach_);
-  if (command.change.empty()) throw UsageError("nothing to set: give key=value or --attach (fairway room set --help tells what there is)");
+  if (command.change.empty()) throw UsageError("no setting is given: key=value or --attach (fairway room set --help tells what there is)");
 }
 
 void OperatorOptions::read_eviction(OperatorCommand& command) const {
@@ -121,7 +121,7 @@ std::optional<OperatorCommand> OperatorOptions::command() const {
   command.json = json_;
   command.yes = yes_;
   if (command.verb != Verb::room_list && command.verb != Verb::queue_list) command.name = checked_name(name_);
-  if (command.verb == Verb::room_set) read_change(command);
+  if (command.verb == Verb::room_set || command.verb == Verb::room_create) read_change(command);
   if (command.verb == Verb::room_evict) read_eviction(command);
   if (!top_.empty()) command.top = parse_count(top_, 1, kMostFlows);
   if (!count_.empty()) command.count = parse_count(count_, 1, kMostTimes);

@@ -28,7 +28,7 @@ class OperatorOptions {
 
   void add_rooms(CLI::App& app);
   void add_queues(CLI::App& app);
-  void add_set(CLI::App& group);
+  void add_settings(CLI::App& leaf, const char* attach_help);
   void add_evict(CLI::App& group);
   void add_delete(CLI::App& group);
   // A subcommand with the options that all have; `named`: it is about one room or queue.

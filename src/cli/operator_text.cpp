@@ -40,10 +40,10 @@ std::string mode_text(const Json& room) {
   return room.at("mode").get<std::string>() + (room.at("recovering").get<bool>() ? " (recovering)" : "");
 }
 
-// Settings, and beside those that were changed at run time what nginx.conf says.
-void add_settings(Rows& rows, const Json& owner) {
+// Settings, and beside those that were changed at run time what nginx.conf says, if it has the room or queue.
+void add_settings(Rows& rows, const Json& owner, bool in_file) {
   for (const auto& [key, value] : owner.at("settings").items()) {
-    const bool changed = owner.at("file").contains(key);
+    const bool changed = in_file && owner.at("file").contains(key);
     rows.push_back({printable(key), value_text(value), changed ? "(nginx.conf: " + value_text(owner.at("file").at(key)) + ")" : ""});
   }
 }
@@ -114,7 +114,7 @@ std::string room_text(const Json& room) {
       {"abandoned", count(room, "abandoned_total"), ""},
       {"store", store_text(room.at("store")), ""},
       {"", "", ""}};
-  add_settings(rows, room);
+  add_settings(rows, room, room.at("defined") == "nginx.conf");
   return plain(rows);
 }
 
@@ -148,7 +148,7 @@ std::string queue_text(const Json& queue) {
       {"bad costs", count(queue, "bad_costs"), ""},      {"", "", ""}};
   for (const auto& [status, total] : queue.at("totals").items()) rows.push_back({printable(status), value_text(total), ""});
   rows.push_back({"", "", ""});
-  add_settings(rows, queue);
+  add_settings(rows, queue, true);
   Rows fixed;
   for (const auto& [key, value] : queue.at("fixed").items()) fixed.push_back({printable(key), value_text(value), ""});
   return plain(rows) + "\nonly in nginx.conf\n" + plain(fixed);

@@ -149,10 +149,11 @@ void add_run_options(CLI::App& run, RawRun& raw) {
   text("--upstream", raw.upstream, "FAIRWAY_UPSTREAM", "URL", "your application, as in http://127.0.0.1:3000 (required)");
   text("--listen", raw.listen, "FAIRWAY_LISTEN", "[ADDR:]PORT",
        "where visitors arrive; 0.0.0.0:PORT or [::]:PORT for everybody [127.0.0.1:8080]");
-  text("--capacity", raw.capacity, "FAIRWAY_CAPACITY", "N", "a waiting room in front of everything, at most N sessions inside [no room]");
+  text("--capacity", raw.capacity, "FAIRWAY_CAPACITY", "N",
+       "a waiting room, \"site\", in front of everything: at most N sessions inside [no room]");
   text("--rate", raw.rate, "FAIRWAY_RATE", "N/s", "at most N of them let in per second (N/m: per minute) [no limit]");
   text("--concurrency", raw.concurrency, "FAIRWAY_CONCURRENCY", "N",
-       "a fair queue, at most N requests at the application at once [no queue]");
+       "a fair queue, \"app\": at most N requests at the application at once [no queue]");
   text("--store", raw.store, "FAIRWAY_STORE", "STORE",
        "where the line lives: memory, \"memory 64m\", or URLs as for fairway_store [memory 32m]");
   text("--state", raw.state, "FAIRWAY_STATE", "DIR", "folder for nginx.conf, keys and state [~/.local/state/fairway]");

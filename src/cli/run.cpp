@@ -90,10 +90,24 @@ void warn_of_upstream(const RunSettings& settings) {
 
 std::string summary(const RunSettings& settings) {
   std::string text = settings.listen.url() + " -> " + settings.upstream.url();
-  text += settings.capacity ? ", a room for " + std::to_string(*settings.capacity) : ", no room";
+  text += settings.capacity ? std::string(", a room \"") + kRoom + "\" for " + std::to_string(*settings.capacity) : ", no room";
   if (!settings.rate.empty()) text += " (" + settings.rate + ")";
-  text += settings.concurrency ? ", a fair queue of " + std::to_string(*settings.concurrency) : ", no fair queue";
-  return text + "; configuration in " + settings.config_path() + "; stop with Ctrl-C";
+  text += settings.concurrency ? std::string(", a fair queue \"") + kQueue + "\" of " + std::to_string(*settings.concurrency)
+                               : ", no fair queue";
+  return text + "; configuration in " + settings.config_path();
+}
+
+// Where the console and the API for `fairway room` and `fairway queue` are.
+std::string way_in(const RunSettings& settings) {
+  const Listen& listen = settings.listen;
+  const bool loopback = listen.address == "127.0.0.1" || listen.address == "::1" || listen.address == "0.0.0.0" || listen.address == "::";
+  if (!loopback && settings.console_allow.empty()) return "no console: it needs a loopback address, or --console-allow";
+  const std::string url = listen.url() + "fairway/";
+  std::string text = "console at " + url;
+  if (!settings.console_allow.empty()) text += loopback ? "; with a password from elsewhere" : " with a password";
+  if (!loopback || listen.port != Listen{}.port)
+    text += "; \"fairway room list\" and the like need --api " + url + " or FAIRWAY_API=" + url;
+  return text;
 }
 
 }  // namespace
@@ -117,7 +131,11 @@ int run_command(const RunSettings& settings) {
   unlink(settings.pid_path().c_str());  // a new one says that nginx is up
   const bool good = supervise(
       {nginx, "-e", "stderr", "-p", "./", "-c", settings.config_path(), "-g", "daemon off;"}, settings.work_path(),
-      [&] { return std::filesystem::exists(settings.pid_path()); }, [&] { say(summary(settings)); });
+      [&] { return std::filesystem::exists(settings.pid_path()); },
+      [&] {
+        say(summary(settings));
+        say(way_in(settings) + "; stop with Ctrl-C");
+      });
   if (!good) throw RunError("nginx ended by itself; what it said is above");
   return 0;
 }

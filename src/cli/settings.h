@@ -11,6 +11,10 @@
 
 namespace fairway::cli {
 
+// What `fairway run` calls the one room and the one fair queue it makes.
+inline constexpr const char* kRoom = "site";
+inline constexpr const char* kQueue = "app";
+
 struct RunSettings {
   Upstream upstream;
   Listen listen;

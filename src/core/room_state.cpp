@@ -59,6 +59,7 @@ Summary RoomState::finish(const Step& step) noexcept {
   summary.last_number = last_number_;
   summary.inside = inside_;
   summary.granted = granted_;
+  summary.reserved = reserved(step.now);
   summary.waiting = waiting_;
   summary.admitted_total = admitted_total_;
   summary.abandoned_total = abandoned_total_;

@@ -44,7 +44,8 @@ std::string etag_of_room(Worker& worker, const RoomConf& room) {
 // Seconds until somebody who came now would be called; null when that cannot be told.
 Json newcomers_wait(const RoomConf& room, const Figures& figures) {
   const room::Settings& settings = room.settings;
-  const bool free = figures.summary.waiting == 0 && figures.summary.inside < settings.capacity && !figures.summary.recovering;
+  const std::uint64_t taken = std::uint64_t{figures.summary.inside} + figures.summary.reserved;
+  const bool free = figures.summary.waiting == 0 && taken < settings.capacity && !figures.summary.recovering;
   if (settings.mode == room::Mode::open || (settings.mode == room::Mode::normal && free)) {
     return 0;
   }
@@ -70,6 +71,7 @@ Json room_json(Worker& worker, const RoomConf& room) {
       {"defined", live.is_made(room) ? "console" : "nginx.conf"},
       {"mode", operate::mode_name(room.settings.mode)},
       {"inside", summary.inside},
+      {"reserved", summary.reserved},
       {"granted", summary.granted},
       {"waiting", summary.waiting},
       {"admitted_total", summary.admitted_total},

@@ -44,6 +44,9 @@ void write_rooms(MetricsText& text, std::span<const Room> rooms) {
   using room::Summary;
   per_room(text, rooms, "fairway_room_inside", "gauge", "Sessions inside, called ones included.",
            [](const Summary& s) { return s.inside; });
+  per_room(text, rooms, "fairway_room_reserved", "gauge",
+           "Places kept after a loss of the room's memory for those who were inside and are not back yet.",
+           [](const Summary& s) { return s.reserved; });
   per_room(text, rooms, "fairway_room_waiting", "gauge", "Sessions in line.", [](const Summary& s) { return s.waiting; });
   per_room(text, rooms, "fairway_room_admitted_total", "counter", "Sessions let in or called since the store was made.",
            [](const Summary& s) { return s.admitted_total; });

@@ -90,7 +90,7 @@ struct RoomRow {
 inline constexpr std::uint32_t kPollFlood = 100;
 
 struct Shared {
-  static constexpr std::uint64_t kLayout = 0x66616972'00000003;  // "fair", version
+  static constexpr std::uint64_t kLayout = 0x66616972'00000004;  // "fair", version
   static constexpr std::size_t kRooms = 256;
 
   std::uint64_t layout;

@@ -4,7 +4,7 @@ import { after, before, test } from "node:test";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import type { Health, Room } from "../../web/console/src/api.ts";
 import { Client, ConsoleGateway, Crowd, host } from "./console_gateway.ts";
-import { rankIs, Visitor } from "./scenarios.ts";
+import { pretendHidden, rankIs, Visitor } from "./scenarios.ts";
 
 const patience = 60_000; // ms
 
@@ -185,7 +185,7 @@ function suiteOf(browser: () => Browser, store: "memory" | "shared store"): void
     await dialog(page).getByLabel("Name").fill("other");
     await dialog(page).getByLabel("Capacity").fill("plenty");
     await dialog(page).getByRole("button", { name: "Make it" }).click();
-    await dialog(page).locator("#field-capacity-error").filter({ hasText: /whole number/ }).waitFor();
+    await dialog(page).locator("#field-capacity-error").filter({ hasText: /must be a whole number from \d+ to \d+\.$/ }).waitFor();
     assert.equal((await gateway.api<{ rooms: Room[] }>("rooms")).rooms.length, 1);
   });
 
@@ -203,6 +203,39 @@ function suiteOf(browser: () => Browser, store: "memory" | "shared store"): void
     const { settings } = await gateway.api<Room>("rooms/sale");
     assert.deepEqual([settings.capacity, settings["rate"]], [50, "3/s"]);
     assert.equal(await page.getByLabel("Rate", { exact: true }).inputValue(), "3/s");
+  });
+
+  consoleTest("what a dialog says is counted when it opens, and a room without effect says so", async (open) => {
+    await gateway.put("rooms/sale", { capacity: 1, attach: [{ host, path: "/" }] });
+    await come(2);
+    const page = await open("#/rooms/sale");
+    await figureIs(page, "Waiting", /^1$/);
+    await pretendHidden(page, true); // from here on it asks for nothing by itself
+    await page.waitForTimeout(1500);
+    await come(2);
+    await page.getByRole("group", { name: "Mode" }).getByRole("button", { name: "Hold" }).click();
+    await dialog(page).getByText(/^3 people in line will not be called/).waitFor();
+    await dialog(page).getByRole("button", { name: "Cancel" }).click();
+    await come(1);
+    await page.getByRole("button", { name: "Delete…" }).click();
+    await dialog(page).getByText("1 person inside and 4 people in line lose their places.").waitFor();
+    await dialog(page).getByRole("button", { name: "Cancel" }).click();
+    await pretendHidden(page, false);
+
+    const note = page.locator(".note").filter({ hasText: "is attached to nothing" });
+    assert.equal(await note.count(), 0);
+    await page.getByRole("button", { name: "Remove shop.localhost/" }).click();
+    await page.getByRole("button", { name: "Save places" }).click();
+    await note.waitFor();
+    await page.getByRole("button", { name: "Add a place" }).click();
+    await page.getByLabel("Host 1").fill(host);
+    await page.getByRole("button", { name: "Save places" }).click();
+    await note.waitFor({ state: "detached" });
+    await page.getByLabel("Everybody").check();
+    await page.getByLabel("Places in line, too").check();
+    await page.getByRole("button", { name: "End…" }).click();
+    await dialog(page).getByRole("button", { name: "End now" }).click();
+    await page.getByText("5 sessions ended.").waitFor();
   });
 
   consoleTest("everything goes by keyboard: a dialog keeps the focus, and Esc gives it back", async (open) => {

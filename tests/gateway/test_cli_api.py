@@ -10,7 +10,7 @@ from harness.origin import Answer
 
 USAGE = [
     ["room"], ["room", "show"], ["room", "list", "extra"], ["room", "burn", "sale"], ["room", "show", "Sale"], ["room", "show", "../queues"], ["room", "show", ""],
-    ["room", "show", "x" * 33], ["room", "set", "sale"], ["room", "set", "sale", "capacity"], ["room", "set", "sale", "=5"],
+    ["room", "show", "x" * 33], ["room", "set", "sale"], ["room", "create", "sale"], ["room", "set", "sale", "capacity"], ["room", "set", "sale", "=5"],
     ["room", "set", "sale", "capacity=1", "capacity=2"], ["room", "set", "sale", "attach=a.example"], ["room", "set", "sale", "--attach", "/path"],
     ["room", "evict", "sale"], ["room", "evict", "sale", "--all", "--sid", "0" * 32], ["room", "evict", "sale", "--line"], ["room", "watch", "sale", "--count", "0"],
     ["queue", "flows", "app", "--top", "101"], ["queue", "flows", "app", "--top", "0"], ["queue", "flows", "app", "--top", "x"], ["queue", "set", "app"], ["completion"], ["completion", "fish"],

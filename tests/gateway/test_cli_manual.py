@@ -93,7 +93,7 @@ def test_completion_offers_what_help_tells(told):
 def test_completion_of_settings(told):
     settings = set(re.findall(r"\b([a-z_]+=)(?: |$)", told["room", "set"].split("\n\n")[-1], re.MULTILINE))
     assert "capacity=" in settings and len(settings) == 19
-    assert completed("room set sale ") == settings and completed("room set sale capa") == {"capacity="}
+    assert completed("room set sale ") == settings == completed("room create flash ") and completed("room set sale capa") == {"capacity="}
 
 
 def test_settings_that_help_tells_are_those_of_the_api(operated, told):
@@ -108,5 +108,5 @@ def test_completion_of_names(operated):
     cli = Cli(running.address_of(2))
     assert completed("room show ", **cli.environment) == {"sale", "flash"} == completed("room set ", **cli.environment)
     assert completed("room evict f", **cli.environment) == {"flash"}
-    assert completed("queue flows ", **cli.environment) == set()
+    assert completed("queue flows ", **cli.environment) == set() == completed("room create ", **cli.environment)
     assert completed("room show ", FAIRWAY_API=f"http://127.0.0.1:{free_port()}/") == set()

@@ -60,7 +60,7 @@ def test_set_and_back_to_the_file(room_cli):
 
 def test_a_room_made_attached_and_detached(room_cli):
     running, operator, cli = room_cli()
-    made = cli.json("room", "set", "flash", "capacity=7", "--attach", "shop.example.com/checkout", "--attach", "shop.example.org")
+    made = cli.json("room", "create", "flash", "capacity=7", "--attach", "shop.example.com/checkout", "--attach", "shop.example.org")
     assert made["defined"] == "console"
     assert made["settings"]["attach"] == [{"host": "shop.example.com", "path": "/checkout"}, {"host": "shop.example.org", "path": "/"}]
     assert cells(cli("room", "show", "flash"))["attach"] == "shop.example.com/checkout shop.example.org/"
@@ -108,16 +108,17 @@ def test_a_terminal_that_says_yes_is_not_asked(room_cli):
 
 def test_a_room_is_made_and_deleted(room_cli):
     _, operator, cli = room_cli()
-    cli("room", "set", "flash", "capacity=3", "--attach", "shop.example.com/flash")
+    made = cli("room", "create", "flash", "capacity=3", "--attach", "shop.example.com/flash")
+    assert "nginx.conf:" not in made and made.endswith('\nRoom flash is attached to hosts, but no location of nginx.conf has "waiting_room auto".\n')
     assert cli("room", "delete", "flash") == "flash: deleted\n" and operator.refused(404, "GET", "rooms/flash")
-    cli("room", "set", "flash", "capacity=3")
+    cli("room", "create", "flash", "capacity=3")
     assert cli.json("room", "delete", "flash", "--yes") == {"deleted": "flash"} and operator.refused(404, "GET", "rooms/flash")
 
 
 @pytest.mark.parametrize("said, status", [("y", 0), ("n", 1)])
 def test_a_terminal_is_asked_before_a_room_is_deleted(room_cli, said, status):
     _, operator, cli = room_cli()
-    cli("room", "set", "flash", "capacity=3")
+    cli("room", "create", "flash", "capacity=3")
     with Terminal("room", "delete", "flash", **cli.environment) as terminal:
         terminal.read_until(lambda text: "? [y/N] " in text)
         assert "flash: delete the room with 0 sessions inside and 0 waiting?" in terminal.text
@@ -129,16 +130,19 @@ def test_a_terminal_is_asked_before_a_room_is_deleted(room_cli, said, status):
 @pytest.mark.parametrize("arguments, words", [
     (["delete", "sale"], ["nginx.conf"]), (["delete", "flash"], ["no room"]),
     (["set", "sale", "capacity=many"], ["capacity"]), (["set", "sale", "rate=5/h"], ["rate"]), (["set", "sale", "colour=red"], ["colour"]),
-    (["set", "sale", "refresh=1h"], ["refresh"]), (["set", "flash", "rate=5/s"], ["capacity"]), (["show", "flash"], ["no room"]), (["hold", "flash"], ["no room"]),
+    (["set", "sale", "refresh=1h"], ["refresh"]), (["create", "flash", "rate=5/s"], ["capacity"]), (["create", "sale", "capacity=5"], ["room sale already", "room set"]),
+    (["set", "sael", "capacity=5"], ["no room sael", "sale", "room create"]), (["show", "flash"], ["no room"]), (["hold", "flash"], ["no room"]),
     (["evict", "sale", "--sid", "xyz"], ["sid"]), (["evict", "sale", "--network", "10.0.0.0/8"], ["network"]), (["watch", "flash"], ["no room"]),
     (["set", "sale", "--attach", "a b"], ["attach"]),
 ])
 def test_the_gateways_sentence_with_the_field(room_cli, arguments, words):
-    said = room_cli()[2]("room", *arguments, status=1)
-    assert all(word in said for word in words) and said.endswith(".\n")
+    _, operator, cli = room_cli()
+    said = cli("room", *arguments, status=1)
+    assert all(word in said for word in words) and said.endswith(".\n") and "JSON" not in said
+    assert [room["name"] for room in operator.get("rooms")["rooms"]] == ["sale"]
 
 
 def test_rooms_with_the_names_of_subcommands(room_cli):
     cli = room_cli()[2]
     for name in ("hold", "list", "room", "0-0"):
-        assert cli.json("room", "set", name, "capacity=1")["name"] == name == cli.json("room", "show", name)["name"]
+        assert cli.json("room", "create", name, "capacity=1")["name"] == name == cli.json("room", "show", name)["name"]

@@ -11,7 +11,7 @@ import pytest
 from harness.command import fairway
 from harness.http1 import request
 from harness.limits import scaled
-from harness.nginx import check
+from harness.nginx import NGINX, check, environment
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = ["README.md", "docs/api.md", "docs/deploying.md", "docs/directives.md", "docs/examples.md", "docs/fair-queue.md", "docs/operating.md", "docs/tuning.md"]
@@ -74,6 +74,23 @@ def test_commands_to_paste_make_what_the_directives_beside_them_say():
             told.update(re.findall(r"fairway_store .*;", done.stdout))
     directives = {line for example in examples("docs/deploying.md") for line in re.findall(r"fairway_store .*;", example)}
     assert len(directives) == 3 and directives <= told
+
+
+def test_what_the_command_wrote_can_be_given_to_another_nginx(running, tmp_path):
+    """The commands of docs/operating.md, with this test's folders for those of the machine."""
+    gateway = running("--upstream", "http://127.0.0.1:1", "--capacity", "1", "--concurrency", "4")
+    [commands] = re.findall(r"^```sh\n(cp .*?)^nginx -t\n```$", (ROOT / "docs/operating.md").read_text(), re.MULTILINE | re.DOTALL)
+    for there, here in [("~/.local/state/fairway", gateway.state), ("/etc/nginx", tmp_path), ("/var/log/nginx", tmp_path), ("/var/lib/fairway", tmp_path / "room")]:
+        assert there in commands
+        commands = commands.replace(there, str(here))
+    subprocess.run(["bash", "-euc", commands], check=True, timeout=scaled(30))
+    config = tmp_path / "nginx.conf"
+    told = config.read_text()
+    assert str(gateway.state) not in told and not re.search(r"fairway_(state|keys) (?!/)|_temp_path|^pid", told, re.MULTILINE)
+    folders = [f"{name}_temp_path {tmp_path}/{name};" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")]  # its own are for root alone
+    config.write_text(config.read_text().replace("http {", "http {\n" + "\n".join(folders), 1))
+    done = subprocess.run([NGINX, "-t", "-e", "stderr", "-c", config, "-g", f"pid {tmp_path}/pid;"], capture_output=True, text=True, timeout=scaled(30), env=environment())
+    assert done.returncode == 0 and "test is successful" in done.stderr, done.stderr
 
 
 def shown_answers(page):

@@ -26,7 +26,7 @@ SITE = """
 """
 # What the contract names.
 METRICS = {
-    "fairway_room_inside": "gauge", "fairway_room_waiting": "gauge", "fairway_room_admitted_total": "counter", "fairway_room_abandoned_total": "counter",
+    "fairway_room_inside": "gauge", "fairway_room_reserved": "gauge", "fairway_room_waiting": "gauge", "fairway_room_admitted_total": "counter", "fairway_room_abandoned_total": "counter",
     "fairway_room_answers_total": "counter", "fairway_room_wait_seconds": "histogram", "fairway_queue_running": "gauge", "fairway_queue_waiting": "gauge",
     "fairway_queue_requests_total": "counter", "fairway_queue_wait_seconds": "histogram", "fairway_queue_cost_seconds": "histogram",
     "fairway_store_calls_total": "counter", "fairway_store_call_seconds": "histogram", "fairway_store_breaker_open": "gauge",

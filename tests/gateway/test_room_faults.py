@@ -60,6 +60,7 @@ def test_after_a_restart_the_line_is_in_its_old_order(gateway, origin):
     running.restart()
     newcomer = Visitor(running.address)
     assert newcomer.page("/").status == 429  # somebody was waiting: no way past them
+    assert [running.metrics().get(f"fairway_room_{what}", room="sale") for what in ("inside", "reserved")] == [0, 3]
     shuffled = list(waiting)
     answers = ask(shuffled, 1)
     assert all(answer["state"] == "waiting" and answer["rank"] is None and answer["paused"] for answer in answers.values())
@@ -70,7 +71,7 @@ def test_after_a_restart_the_line_is_in_its_old_order(gateway, origin):
     assert [visitor.ticket.number for visitor in waiting] == order and newcomer.ticket.number > order[-1]
     inside[0].leave()
     wait_until(lambda: waiting[0].status().json["state"] == "admitted")
-    assert running.metrics().get("fairway_room_inside", room="sale") == 3
+    assert [running.metrics().get(f"fairway_room_{what}", room="sale") for what in ("inside", "reserved")] == [3, 0]
 
 
 def test_a_session_inside_is_reserved_its_slot_during_recovery(gateway, origin):

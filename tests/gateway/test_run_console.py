@@ -7,6 +7,7 @@ import pytest
 
 from harness.command import Running
 from harness.http1 import Connection, request
+from harness.nginx import free_port
 from harness.operator import Operator
 from harness.origin import Answer
 from harness.visitor import Visitor
@@ -48,6 +49,37 @@ def test_anybody_else_gets_the_application(site, origin, headers):
     assert request(gateway.address, "PUT", "/fairway/api/rooms/x", [*headers, ("Content-Type", "application/json")], b'{"capacity": 1}').text == "the application"
     assert [seen.path for seen in origin.requests] == [HEALTH, "/fairway/api/rooms/x"]
     assert Operator(gateway, address=gateway.address).get("rooms") == {"rooms": []}
+
+
+METRICS = "/fairway/metrics"
+
+
+def test_metrics_are_for_this_machine(site):
+    gateway = site("--capacity", "1")
+    assert "fairway_room_inside{room=\"site\"} 0" in request(gateway.address, "GET", METRICS).text
+    for headers in ([("Host", "example.com")], [("X-Forwarded-For", "127.0.0.1")]):
+        Visitor(gateway.address, "site").page("/")
+        assert "fairway_room" not in request(gateway.address, "GET", METRICS, headers).text
+    assert request(gateway.address, "GET", "/.fairway-console/metrics").status in (404, 429)
+
+
+def test_metrics_from_other_networks_need_the_password(site, tmp_path):
+    (tmp_path / "password").write_text("correct horse")
+    gateway = site("--console-allow", "127.0.0.0/8", "--console-password-file", tmp_path / "password")
+    other = [("Host", "example.com")]
+    assert request(gateway.address, "GET", METRICS, other).status == 401
+    assert "# TYPE fairway_" in request(gateway.address, "GET", METRICS, [*other, login("correct horse")]).text
+
+
+def test_it_says_where_the_console_is(site, tmp_path):
+    (tmp_path / "password").write_text("secret")
+    gateway = site("--capacity", "2", "--concurrency", "3")
+    url = f"http://127.0.0.1:{gateway.port}/fairway/"
+    assert 'a room "site" for 2, a fair queue "app" of 3' in gateway.stderr
+    assert f"console at {url};" in gateway.stderr and f"--api {url} " in gateway.stderr
+    open_ = site("--console-allow", "10.0.0.0/8", "--console-password-file", tmp_path / "password", listen=f"0.0.0.0:{free_port()}")
+    assert "with a password from elsewhere" in open_.stderr and "console at http://localhost:" in open_.stderr
+    assert "no console" in site(listen=f"127.0.0.2:{free_port()}").stderr
 
 
 def test_the_other_way_in_is_closed(site):

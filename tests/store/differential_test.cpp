@@ -43,8 +43,8 @@ std::string show(const room::Answer& a) {
 std::string show(const room::Summary& s) {
   std::ostringstream out;
   out << "now " << s.now << " epoch " << s.epoch << " version " << s.version << " last " << s.last_number << " inside " << s.inside
-      << " granted " << s.granted << " waiting " << s.waiting << " admitted " << s.admitted_total << " abandoned " << s.abandoned_total
-      << (s.recovering ? " recovering" : "") << (s.more_work ? " more" : "");
+      << " granted " << s.granted << " reserved " << s.reserved << " waiting " << s.waiting << " admitted " << s.admitted_total
+      << " abandoned " << s.abandoned_total << (s.recovering ? " recovering" : "") << (s.more_work ? " more" : "");
   return out.str();
 }
 

@@ -89,6 +89,7 @@ TEST(NginxConfig, KeepsTheConsoleForThisMachine) {
   EXPECT_TRUE(contains(config, "    map \"$fairway_from_here$fairway_direct$http_x_forwarded_for\" $fairway_operator {\n"));
   EXPECT_TRUE(contains(config, "        if ($fairway_operator) {\n            rewrite ^/fairway/(.*)$ /.fairway-console/$1 last;"));
   EXPECT_TRUE(contains(config, "        location /.fairway-console/ {\n            internal;\n            fairway_api;\n        }\n"));
+  EXPECT_TRUE(contains(config, "            internal;\n            fairway_metrics;\n        }\n"));
   EXPECT_TRUE(contains(config, "        waiting_room auto;"));
   EXPECT_FALSE(contains(config, "auth_basic"));
   EXPECT_FALSE(contains(config, "$fairway_from_office"));

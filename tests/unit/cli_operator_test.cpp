@@ -7,6 +7,7 @@
 #include "cli/api_client.h"
 #include "cli/assignments.h"
 #include "cli/failure.h"
+#include "cli/missing_name.h"
 #include "cli/operator_command.h"
 #include "cli/options.h"
 #include "cli/table.h"
@@ -38,6 +39,15 @@ TEST(Attachments, AreAHostAndAPath) {
   EXPECT_EQ(parse_attachments({"shop.example.com/a/b", "x.example"}).dump(),
             R"([{"host":"shop.example.com","path":"/a/b"},{"host":"x.example","path":"/"}])");
   for (const char* text : {"", "/", "/path"}) EXPECT_THROW(parse_attachments({text}), UsageError) << text;
+  EXPECT_EQ(parse_attachments(std::vector<std::string>(16, "a.example")).size(), 16U);
+  EXPECT_THROW(parse_attachments(std::vector<std::string>(17, "a.example")), UsageError);
+}
+
+TEST(MissingName, NamesThoseThatLookLikeItFirst) {
+  EXPECT_EQ(missing_name("room", "slae", {}), "There is no room slae, and no other.");
+  EXPECT_EQ(missing_name("fair queue", "ap", {"app"}), "There is no fair queue ap; there is app.");
+  EXPECT_EQ(missing_name("room", "slae", {"site", "tickets", "sale"}), "There is no room slae; there are sale, site and tickets.");
+  EXPECT_EQ(missing_name("room", "e1", {"a", "b", "c", "d", "f", "e"}), "There is no room e1; there are e, a, b, c, d and 1 more.");
 }
 
 TEST(ApiAddress, TakesUserAndPasswordOutOfTheUrl) {
@@ -65,6 +75,8 @@ TEST(ApiAddress, RefusesWhatIsNone) {
 TEST(Refusal, IsTheApisSentenceWithItsField) {
   EXPECT_EQ(refusal(422, R"({"detail":"\"capacity\" must be a number.","field":"capacity"})", "u"), "\"capacity\" must be a number.");
   EXPECT_EQ(refusal(422, R"({"detail":"Must be a number.","field":"capacity"})", "u"), "capacity: Must be a number.");
+  EXPECT_EQ(refusal(422, R"({"detail":"\"capacity\" must be a whole number from 0 to 9, as a JSON number.","field":"capacity"})", "u"),
+            "\"capacity\" must be a whole number from 0 to 9.");
   EXPECT_EQ(refusal(409, R"({"detail":"Not now."})", "u"), "Not now.");
   EXPECT_EQ(refusal(500, "<html>", "http://x/"), "what answers at http://x/ is not a gateway's API (status 500)");
   EXPECT_NE(refusal(401, "", "http://x/").find("FAIRWAY_API_PASSWORD"), std::string::npos);
@@ -84,6 +96,9 @@ TEST(OperatorOptions, TellsVerbAndBody) {
             R"({"capacity":5,"rate":null,"attach":[{"host":"a.example","path":"/x"},{"host":"b.example","path":"/"}]})");
   EXPECT_TRUE(set->json);
   EXPECT_EQ(set->api.url, "http://x/");
+  const auto create = parsed({"room", "create", "sale", "capacity=5"});
+  EXPECT_EQ(create->verb, Verb::room_create);
+  EXPECT_EQ(create->change.dump(), R"({"capacity":5})");
   EXPECT_EQ(parsed({"room", "evict", "sale", "--all", "--line"})->eviction.dump(), R"({"all":true,"line":true})");
   EXPECT_EQ(parsed({"room", "close", "sale"})->mode, "closed");
   EXPECT_EQ(parsed({"room", "normal", "hold"})->name, "hold");
@@ -101,7 +116,7 @@ TEST(EvictionQuestion, NamesHowMany) {
 
 Json room() {
   return Json::parse(
-      R"({"name":"sale","defined":"console","mode":"hold","inside":3,"granted":1,"waiting":5,"admitted_total":9,"abandoned_total":2,
+      R"({"name":"sale","defined":"nginx.conf","mode":"hold","inside":3,"granted":1,"waiting":5,"admitted_total":9,"abandoned_total":2,
     "admissions_per_second":1.25,"eta":null,"recovering":false,"store":{"kind":"memory","reachable":false},
     "settings":{"capacity":4,"message":"Soon.","attach":[{"host":"a.example","path":"/x"}]},"file":{"capacity":1}})");
 }
@@ -111,6 +126,9 @@ TEST(RoomText, ShowsWhatWasChangedBesideTheFile) {
   for (const char* part :
        {"3 of 4, 1 of them called", "newcomer waits  -", "(nginx.conf: 1)", "a.example/x", "memory (not reachable)", "9, now 1.3 a second"})
     EXPECT_NE(text.find(part), std::string::npos) << part << " in\n" << text;
+  Json made = room();
+  made["defined"] = "console";
+  EXPECT_EQ(room_text(made).find("(nginx.conf"), std::string::npos) << room_text(made);
   EXPECT_EQ(room_table({{"rooms", Json::array()}}), "There are no rooms.\n");
 }
 

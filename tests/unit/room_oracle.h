@@ -169,6 +169,7 @@ inline std::string Oracle::check_counts(const Call& call) const {
   }
   const Summary& sum = call.summary;
   if (waiting != sum.waiting || inside != sum.inside || granted != sum.granted) return "the counts told are not the counts of the room";
+  if (sum.reserved < reserved(call)) return "the reserve told is less than what has to be kept";
   std::uint64_t dropped = 0, entered = 0;
   for (const Seen& s : after_) {
     const Seen* old = find(before_, s.id);
@@ -192,7 +193,7 @@ inline bool Oracle::newly_admitted(const Seen& s, const Call& call) const {
 inline std::string Oracle::check_capacity(const Call& call) const {
   if (admitted_now_ == 0 || call.settings.mode == Mode::open) return "";
   if (call.settings.mode != Mode::normal) return "somebody was admitted though the mode forbids it";
-  if (call.summary.inside + reserved(call) > call.settings.capacity) return "somebody was admitted above capacity less the reserve";
+  if (call.summary.inside + call.summary.reserved > call.settings.capacity) return "somebody was admitted above capacity less the reserve";
   return "";
 }
 

@@ -89,7 +89,12 @@ TEST(RoomRecovery, RememberedInsidersAreReservedUntilTheyAreBack) {
   room.poll(crowd[3]);
   room.now += window(room);
   EXPECT_EQ(room.poll(crowd[3]).state, State::waiting) << "three slots are reserved";
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(room.heartbeat(crowd[i]).state, State::admitted);
+  EXPECT_EQ(room.summary.reserved, 3U);
+  EXPECT_EQ(room.summary.inside, 0U);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(room.heartbeat(crowd[i]).state, State::admitted);
+    EXPECT_EQ(room.summary.reserved, 2U - i);
+  }
   EXPECT_EQ(room.summary.inside, 3U);
   room.release(crowd[0]);
   EXPECT_EQ(room.poll(crowd[3]).state, State::admitted);
@@ -103,8 +108,10 @@ TEST(RoomRecovery, TheReserveLapsesAfterSessionTimeout) {
   const Micros start = room.now;
   for (; room.now < start + room.settings.session_timeout; room.now += 5 * kSecond) {
     EXPECT_EQ(room.poll(crowd[3]).state, State::waiting);
+    EXPECT_EQ(room.summary.reserved, 3U);
   }
   EXPECT_EQ(room.poll(crowd[3]).state, State::admitted);
+  EXPECT_EQ(room.summary.reserved, 0U);
 }
 
 TEST(RoomRecovery, NewcomersEnterDirectlyOnlyWhenNobodyWasWaiting) {

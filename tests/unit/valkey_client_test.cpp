@@ -114,7 +114,7 @@ TEST_F(ValkeyClient, ARefreshTellsWhoWasEnded) {
   EXPECT_EQ(commands[0].words.at(3 + 8 + 18), "1");
   EXPECT_EQ(commands[0].words.at(3 + 8 + 19), "5");
   std::string reply = script_reply(0);
-  reply.replace(0, 3, "*21");
+  reply.replace(0, 3, "*22");
   reply += ":1\r\n:1\r\n" + bulk(std::string(16, '\x07')) + ":6\r\n:1\r\n" + bulk("\xcb\x71\x05") + ":1\r\n:11\r\n:12\r\n:13\r\n";
   rig.answer(reply);
   const auto reports = rig.client.take_reports();

@@ -111,6 +111,7 @@ TEST(ValkeyProtocol, AWholeReplyIsRead) {
   EXPECT_EQ(response.summary.last_number, 99U);
   EXPECT_EQ(response.summary.inside, 3U);
   EXPECT_EQ(response.summary.granted, 1U);
+  EXPECT_EQ(response.summary.reserved, 6U);
   EXPECT_EQ(response.summary.waiting, 2U);
   EXPECT_EQ(response.summary.admitted_total, 10U);
   EXPECT_EQ(response.summary.abandoned_total, 4U);
@@ -139,7 +140,7 @@ TEST(ValkeyProtocol, WhatIsOutOfPlaceIsRefused) {
     bad.items[i] = Value{Value::Type::text, 0, "1", {}};
     EXPECT_FALSE(read_reply(bad, request, response)) << i;
   }
-  for (const std::size_t narrow : {4U, 5U, 6U, 9U, 10U, 11U, 12U}) {
+  for (const std::size_t narrow : {4U, 5U, 6U, 7U, 10U, 11U, 12U, 13U}) {
     Value bad = good;
     bad.items[narrow].integer = 1LL << 40;
     EXPECT_FALSE(read_reply(bad, request, response)) << narrow;

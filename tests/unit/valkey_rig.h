@@ -30,8 +30,8 @@ inline std::string bulk(std::string_view text) {
 
 // What the script answers to a call with so many operations: all of them admitted, with number 100 + place in the call.
 inline std::string script_reply(std::size_t operations, bool more_work = false) {
-  std::string out = "*" + std::to_string(11 + 8 * operations) + "\r\n";
-  for (const std::uint64_t n : {1'000'000U, 50U, 7U, 99U, 3U, 1U, 2U, 10U, 4U, 0U}) out += ":" + std::to_string(n) + "\r\n";
+  std::string out = "*" + std::to_string(12 + 8 * operations) + "\r\n";
+  for (const std::uint64_t n : {1'000'000U, 50U, 7U, 99U, 3U, 1U, 6U, 2U, 10U, 4U, 0U}) out += ":" + std::to_string(n) + "\r\n";
   out += more_work ? ":1\r\n" : ":0\r\n";
   for (std::size_t i = 0; i < operations; ++i) {
     for (const std::size_t n :
@@ -44,7 +44,7 @@ inline std::string script_reply(std::size_t operations, bool more_work = false) 
 
 inline std::string script_reply(std::size_t operations, bool more_work, bool changes, bool cut) {
   std::string out = script_reply(operations, more_work);
-  const std::size_t fields = 11 + 8 * operations + (changes ? 3 : 0) + (cut ? 3 : 0);
+  const std::size_t fields = 12 + 8 * operations + (changes ? 3 : 0) + (cut ? 3 : 0);
   out.replace(0, out.find('\r'), "*" + std::to_string(fields));
   if (changes) out += ":0\r\n:0\r\n:0\r\n";
   if (cut) out += ":8\r\n:40\r\n:0\r\n";

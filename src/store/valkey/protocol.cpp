@@ -136,6 +136,7 @@ void take_summary(Fields& fields, room::Summary& summary) {
   fields.take(summary.last_number);
   fields.take(summary.inside);
   fields.take(summary.granted);
+  fields.take(summary.reserved);
   fields.take(summary.waiting);
   fields.take(summary.admitted_total);
   fields.take(summary.abandoned_total);

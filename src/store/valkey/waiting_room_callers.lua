@@ -229,7 +229,7 @@ promote()
 for _, operation in ipairs(operations) do operation.state = operation.state or join(operation) end
 flush()
 
-local reply = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0} -- the summary, last of all
+local reply = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0} -- the summary, last of all
 for _, operation in ipairs(operations) do fill(operation, reply) end
 flush()
 flush_recent()
@@ -237,8 +237,8 @@ if changes.wanted then append_changes(reply) end
 if cut.kind ~= '' then append_cut(reply) end
 
 reply[1], reply[2], reply[3], reply[4] = now, s.epoch, s.version, s.last
-reply[5], reply[6], reply[7] = s.inside, s.granted, s.waiting
-reply[8], reply[9], reply[10], reply[11] = s.admitted, s.abandoned, recovering() and 1 or 0, more_work and 1 or 0
+reply[5], reply[6], reply[7], reply[8] = s.inside, s.granted, reserved(), s.waiting
+reply[9], reply[10], reply[11], reply[12] = s.admitted, s.abandoned, recovering() and 1 or 0, more_work and 1 or 0
 
 -- Keys live on together: all are renewed when a quarter of the life is over, new ones at once.
 local keys = expected(s)

@@ -42,10 +42,9 @@ end
 local function recovering() return now < s.recovery_until end
 local function holding_on() return recovering() or now < s.keep_until end
 
-local function may_admit()
-  local reserved = now < s.reserve_until and math.max(0, s.remembered - s.back) or 0
-  return s.inside + reserved < set.capacity and rate_allows()
-end
+local function reserved() return now < s.reserve_until and math.max(0, s.remembered - s.back) or 0 end
+
+local function may_admit() return s.inside + reserved() < set.capacity and rate_allows() end
 
 local function admit(r, number, claimed)
   local expiry = claimed and now + set.session_timeout or math.max(now + set.grant_timeout, r.stamp)

@@ -101,10 +101,13 @@ export interface Answer<T> {
 
 const patience = 10_000; // ms
 
+// What programs are told of a value's form says nothing to somebody who fills in a field.
+export const forPeople = (detail: string) => detail.replace(/, as a JSON (number|string)/, "");
+
 async function problemOf(response: Response): Promise<Problem> {
   try {
     const { detail, field } = (await response.json()) as { detail?: string; field?: string };
-    if (detail) return new Problem(response.status, detail, field ?? null);
+    if (detail) return new Problem(response.status, forPeople(detail), field ?? null);
   } catch {
     // not from Fairway, such as the page of a proxy
   }

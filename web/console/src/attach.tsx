@@ -3,6 +3,7 @@ import { useEffect, useState } from "preact/hooks";
 import { type Answer, call, explain, type Place, type Room, roomPath } from "./api.ts";
 import { Note } from "./parts.tsx";
 
+const mostPlaces = 16; // as the API has it
 const same = (a: readonly Place[], b: readonly Place[]) => JSON.stringify(a) === JSON.stringify(b);
 
 export function Attach({ answer, onSaved }: { answer: Answer<Room>; onSaved: (answer: Answer<Room>) => void }) {
@@ -52,7 +53,7 @@ export function Attach({ answer, onSaved }: { answer: Answer<Room>; onSaved: (an
         {places.length === 0 && <p>Nowhere.</p>}
         {error && <Note kind="bad">{error}</Note>}
         <div class="buttons start">
-          <button type="button" onClick={() => setPlaces([...places, { host: "", path: "/" }])}>Add a place</button>
+          <button type="button" disabled={places.length >= mostPlaces} onClick={() => setPlaces([...places, { host: "", path: "/" }])}>Add a place</button>
           {changed && <button type="button" onClick={() => setPlaces(base.data.settings.attach)}>Discard</button>}
           {changed && <button type="submit" class="primary">Save places</button>}
         </div>

@@ -1,6 +1,7 @@
 // A live chart of the last 15 minutes.
 import { useEffect, useRef, useState } from "preact/hooks";
 import uPlot from "uplot";
+import { clock, hourAndMinute } from "./format.ts";
 import type { History } from "./live.ts";
 import { seconds, spark } from "./series.ts";
 
@@ -21,7 +22,6 @@ interface ChartProps {
 
 const height = 150;
 const wholeSteps = Array.from({ length: 8 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
-const clockWithSeconds = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const dark = matchMedia("(prefers-color-scheme: dark)");
 
 const css = (name: string) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -51,7 +51,6 @@ function drawBound(plot: uPlot, bound: number): void {
 function options(props: () => ChartProps, width: number, point: (at: number | null) => void): uPlot.Options {
   const { lines, format, whole } = props();
   const axis = { stroke: css("--soft"), grid: { stroke: css("--edge"), width: 1 }, ticks: { show: false }, font: "11px system-ui, sans-serif" };
-  const clock = new Intl.DateTimeFormat([], { hour: "2-digit", minute: "2-digit" });
   return {
     width,
     height,
@@ -63,7 +62,7 @@ function options(props: () => ChartProps, width: number, point: (at: number | nu
       y: { range: (_plot, _low, high) => [0, highest(high, props().bound)] },
     },
     axes: [
-      { ...axis, space: 60, size: 24, values: (_plot, times) => times.map((time) => clock.format(time * 1000)) },
+      { ...axis, space: 60, size: 24, values: (_plot, times) => times.map((time) => hourAndMinute(new Date(time * 1000))) },
       { ...axis, space: 32, size: 52, ...(whole ? { incrs: wholeSteps } : {}), values: (_plot, values) => values.map(format) },
     ],
     series: [
@@ -135,7 +134,7 @@ export function Chart(props: ChartProps) {
     <figure class="chart">
       <figcaption>
         <span>{title}</span>
-        {time !== undefined && <time>{clockWithSeconds.format(time * 1000)}</time>}
+        {time !== undefined && <time>{clock(new Date(time * 1000))}</time>}
         {lines.map(({ name, label, colour }) => {
           const value = valueOf(name);
           return (

@@ -22,7 +22,7 @@ export function problemOfTarget(target: Target, text: string): string | null {
   return null;
 }
 
-export function Evict({ room, onDone }: { room: Room; onDone: () => void }) {
+export function Evict({ room, look, onDone }: { room: Room; look: () => Promise<void>; onDone: () => void }) {
   const [target, setTarget] = useState<Target>("sid");
   const [text, setText] = useState("");
   const [line, setLine] = useState(false);
@@ -37,7 +37,7 @@ export function Evict({ room, onDone }: { room: Room; onDone: () => void }) {
     const problem = problemOfTarget(target, text.trim());
     setError(problem);
     setSaid("");
-    if (!problem) setAsking(true);
+    if (!problem) void look().then(() => setAsking(true));
   };
   const evict = async () => {
     const whom = target === "all" ? { all: true } : { [target]: text.trim() };

@@ -45,11 +45,14 @@ export function bytes(n: number): string {
 
 const pad = (n: number) => String(n).padStart(2, "0");
 
-// Of a moment, in the browser's zone: the time of day, with the date unless it is today's.
+// The time of day in the browser's zone, the same everywhere in the console, as logs have it: "14:03", "14:03:09".
+export const hourAndMinute = (time: Date) => `${pad(time.getHours())}:${pad(time.getMinutes())}`;
+export const clock = (time: Date) => `${hourAndMinute(time)}:${pad(time.getSeconds())}`;
+
+// Of a moment: the time of day, with the date unless it is today's.
 export function moment(time: Date, now: Date): string {
-  const clock = `${pad(time.getHours())}:${pad(time.getMinutes())}:${pad(time.getSeconds())}`;
-  if (time.toDateString() === now.toDateString()) return clock;
-  return `${time.getFullYear()}-${pad(time.getMonth() + 1)}-${pad(time.getDate())} ${clock}`;
+  if (time.toDateString() === now.toDateString()) return clock(time);
+  return `${time.getFullYear()}-${pad(time.getMonth() + 1)}-${pad(time.getDate())} ${clock(time)}`;
 }
 
 // How full, for a bar: 0 to 100.

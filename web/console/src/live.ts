@@ -47,6 +47,7 @@ export interface Live<T> {
   error: string | null; // of the latest call
   refresh: () => void;
   show: (answer: Answer<T>) => void; // what a change has answered
+  look: () => Promise<void>; // asks at once; done when the answer is shown, or there is none
 }
 
 export function useLive<T>(path: string, every = 1000): Live<T> {
@@ -72,8 +73,16 @@ export function useLive<T>(path: string, every = 1000): Live<T> {
     ++changes.current;
     setState({ path: wanted.current, answer, error: null });
   }, []);
+  const look = useCallback(async () => {
+    try {
+      const answer = await get<T>(wanted.current);
+      show(answer);
+    } catch {
+      // the next turn says why
+    }
+  }, [show]);
   const current = state.path === path ? state : { answer: null, error: null };
-  return { answer: current.answer, error: current.error, refresh, show };
+  return { answer: current.answer, error: current.error, refresh, show, look };
 }
 
 export interface History {

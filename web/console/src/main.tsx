@@ -16,7 +16,7 @@ function Page({ route, health }: { route: Route; health: Live<Health> }) {
     case "rooms":
       return <RoomsPage />;
     case "room":
-      return <RoomPage key={route.name} name={route.name} />;
+      return <RoomPage key={route.name} name={route.name} health={health} />;
     case "queues":
       return <QueuesPage />;
     case "queue":

@@ -45,12 +45,19 @@ export function effect(body: Record<string, Value>, { inside, waiting }: Pick<Ro
   return null;
 }
 
-export function Modes({ room, etag, onDone }: { room: Room; etag: string | null; onDone: (answer: Answer<Room>) => void }) {
+interface ModesProps {
+  room: Room;
+  etag: string | null;
+  look: () => Promise<void>; // counts that are said are those of now
+  onDone: (answer: Answer<Room>) => void;
+}
+
+export function Modes({ room, etag, look, onDone }: ModesProps) {
   const [asked, setAsked] = useState<ModeText | null>(null);
   return (
     <div class="modes" role="group" aria-label="Mode">
       {modes.map((text) => (
-        <button key={text.mode} type="button" aria-pressed={room.mode === text.mode} class={text.mode} onClick={() => room.mode !== text.mode && setAsked(text)}>
+        <button key={text.mode} type="button" aria-pressed={room.mode === text.mode} class={text.mode} onClick={() => room.mode !== text.mode && void look().then(() => setAsked(text))}>
           {text.label}
         </button>
       ))}

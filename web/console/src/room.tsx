@@ -1,6 +1,6 @@
 // One room: what goes on in it, and everything that can be changed.
 import { useState } from "preact/hooks";
-import { type Answer, call, type Room, roomPath } from "./api.ts";
+import { type Answer, call, type Health, type Room, roomPath } from "./api.ts";
 import { Attach } from "./attach.tsx";
 import { Chart } from "./chart.tsx";
 import { Confirm } from "./dialog.tsx";
@@ -8,7 +8,7 @@ import { Evict } from "./evict.tsx";
 import { roomGroups } from "./fields.ts";
 import { SettingsForm } from "./form.tsx";
 import { count, people, rate, span } from "./format.ts";
-import { useHistory, useLive } from "./live.ts";
+import { type Live, useHistory, useLive } from "./live.ts";
 import { effect, Modes } from "./modes.tsx";
 import { Bar, Figure, ModeBadge, Note, Waiting } from "./parts.tsx";
 import { Preview } from "./preview.tsx";
@@ -42,7 +42,7 @@ function Charts({ room }: { room: Room }) {
   );
 }
 
-function Delete({ answer }: { answer: Answer<Room> }) {
+function Delete({ answer, look }: { answer: Answer<Room>; look: () => Promise<void> }) {
   const [asking, setAsking] = useState(false);
   const room = answer.data;
   const remove = async () => {
@@ -53,7 +53,7 @@ function Delete({ answer }: { answer: Answer<Room> }) {
     <section class="panel">
       <h2>Delete this room</h2>
       <p class="quiet">It was made in the console. Its settings, its line and everybody's place go with it.</p>
-      <button type="button" class="danger" onClick={() => setAsking(true)}>Delete…</button>
+      <button type="button" class="danger" onClick={() => void look().then(() => setAsking(true))}>Delete…</button>
       {asking && (
         <Confirm title={`Delete ${room.name}?`} action="Delete" danger onConfirm={remove} onClose={() => setAsking(false)}>
           <p>{people(room.inside)} inside and {people(room.waiting)} in line lose their places. Whoever comes next goes straight to your site.</p>
@@ -63,19 +63,25 @@ function Delete({ answer }: { answer: Answer<Room> }) {
   );
 }
 
-export function RoomPage({ name }: { name: string }) {
-  const { answer, error, refresh, show } = useLive<Room>(roomPath(name));
+export function RoomPage({ name, health }: { name: string; health: Live<Health> }) {
+  const { answer, error, refresh, show, look } = useLive<Room>(roomPath(name));
   if (!answer) return <Waiting error={error} />;
   const room = answer.data;
+  const unattached = health.answer?.data.warnings.find(({ code, detail }) => code === "room_unattached" && detail.startsWith(`Room ${name} `));
+  const attached = (saved: Answer<Room>) => {
+    show(saved);
+    health.refresh();
+  };
   return (
     <>
       <div class="head">
         <h1>{room.name} <ModeBadge mode={room.mode} /></h1>
-        <Modes room={room} etag={answer.etag} onDone={show} />
+        <Modes room={room} etag={answer.etag} look={look} onDone={show} />
       </div>
       {error && <Note kind="bad">{error}</Note>}
       {!room.store.reachable && <Note kind="bad">The store does not answer: nobody new comes in.</Note>}
       {room.recovering && <Note kind="warn">The line is being rebuilt after a loss: nobody is called for the moment.</Note>}
+      {unattached && <Note kind="warn">{unattached.detail} So it has no effect.</Note>}
       <RoomFigures room={room} />
       <Charts room={room} />
       <div class="columns">
@@ -84,10 +90,10 @@ export function RoomPage({ name }: { name: string }) {
           <SettingsForm path={roomPath(name)} answer={answer} groups={roomGroups} inFile={room.defined === "nginx.conf"} effect={(body) => effect(body, room)} onSaved={show} />
         </section>
         <div>
-          <Attach answer={answer} onSaved={show} />
-          <Evict room={room} onDone={refresh} />
+          <Attach answer={answer} onSaved={attached} />
+          <Evict room={room} look={look} onDone={refresh} />
           <Preview name={name} message={String(room.settings["message"] ?? "")} />
-          {room.defined === "console" && <Delete answer={answer} />}
+          {room.defined === "console" && <Delete answer={answer} look={look} />}
           <p class="quiet totals">
             {count(room.admitted_total)} admitted and {count(room.abandoned_total)} abandoned in all; defined {room.defined === "console" ? "in the console" : "in nginx.conf"}.
           </p>

@@ -62,6 +62,7 @@ function MakeRoom({ taken, onClose }: { taken: readonly string[]; onClose: () =>
             />
           ))}
         </div>
+        <p class="quiet">It counts where nginx.conf says “waiting_room auto” and the room is attached. “fairway run” says so without --capacity; with it everything belongs to the room “site”.</p>
         {problem && !inDialog.some(({ name }) => name === at) && <Note kind="bad">{problem.message}</Note>}
         <div class="buttons">
           <button type="button" onClick={onClose}>Cancel</button>

@@ -51,6 +51,7 @@ class Oracle {
     keep_until_ = 0;
     cut_known_ = cut_known_ && then.epoch != 0;
     last_ = then;
+    epoch_ = then.epoch;  // a store that lost everything may come to the same number again
   }
 
  private:

@@ -37,8 +37,8 @@ test:
 	scripts/test
 
 nightly:
-	FAIRWAY_DIFF_OPERATIONS=1000000 FAIRWAY_FLOOD=1000000 FAIRWAY_LINE=1000000 FUZZ_SECONDS=600 scripts/test
-	scripts/test package
+	FAIRWAY_DIFF_OPERATIONS=1000000 FAIRWAY_FLOOD=1000000 FAIRWAY_LINE=1000000 FAIRWAY_SOAK=3600 FUZZ_SECONDS=3600 scripts/test
+	scripts/test valgrind package
 
 lint:
 	scripts/lint

@@ -9,11 +9,11 @@ matplotlib.rcParams.update({"svg.hashsalt": "fairway", "svg.fonttype": "none", "
 from matplotlib import pyplot  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
-COLOURS = ("#1f6f8b", "#e07a3f")
+COLOURS = ("#1f6f8b", "#e07a3f", "#7a9e4f")
 
 
-def bars(name, title, groups, unit):
-    """Horizontal bars on a logarithmic scale. groups: {row: {series: value}}. Writes NAME.svg and returns the Markdown that shows it."""
+def bars(name, title, groups, unit, log=True):
+    """Horizontal bars, on a logarithmic scale unless told. groups: {row: {series: value}}. Writes NAME.svg and returns the Markdown that shows it."""
     series = list(next(iter(groups.values())))
     figure, axes = pyplot.subplots(figsize=(8, 0.6 + 0.5 * len(groups)), layout="constrained")
     height = 0.8 / len(series)
@@ -23,7 +23,7 @@ def bars(name, title, groups, unit):
         axes.bar_label(axes.barh(places, values, height, color=colour, label=label), fmt="%.0f", padding=3)
     axes.set_yticks(range(len(groups)), groups)
     axes.invert_yaxis()
-    axes.set_xscale("log")
+    axes.set_xscale("log" if log else "linear")
     axes.margins(x=0.12)
     axes.set_xlabel(unit)
     axes.set_title(title, loc="left")

@@ -16,9 +16,10 @@ namespace {
 using sim::EndedRequest;
 using sim::Nanos;
 
-constexpr SipKey kKey{0x6c6f67, 0x6b6579};  // tells the sessions of one log apart; nobody aims at it
-constexpr std::size_t kNamed = 5;           // unreadable lines that are named
-constexpr double kLongest = 86'400;         // s; a request of more than a day is a mistake
+constexpr SipKey kKey{0x6c6f67, 0x6b6579};       // tells the sessions of one log apart; nobody aims at it
+constexpr std::size_t kNamed = 5;                // unreadable lines that are named
+constexpr double kLongest = 86'400;              // s; a request of more than a day is a mistake
+constexpr std::int64_t kLatest = 9'000'000'000;  // s, in 2255: ns since 1970 still fit
 
 std::optional<unsigned> number(std::string_view text, std::size_t digits) {
   unsigned value = 0;
@@ -46,7 +47,8 @@ std::optional<std::int64_t> unix_time(std::chrono::year_month_day day, std::stri
   const auto s = number(clock.substr(6), 2);
   const auto ahead = zone(offset);
   if (!day.ok() || !h || !m || !s || !ahead) return std::nullopt;
-  return std::chrono::sys_days(day).time_since_epoch().count() * 86'400LL + *h * 3600 + *m * 60 + *s - *ahead;
+  const std::int64_t second = std::chrono::sys_days(day).time_since_epoch().count() * 86'400LL + *h * 3600 + *m * 60 + *s - *ahead;
+  return second >= 0 && second <= kLatest ? std::optional(second) : std::nullopt;
 }
 
 std::chrono::year_month_day date(unsigned year, unsigned month, unsigned day) {
@@ -175,7 +177,7 @@ LineKind AccessLog::parse_json(std::string_view line, EndedRequest& ended) const
   const std::string_view upstream = text("upstream_time");
   const Time time = upstream.empty() ? Time{true, std::nullopt} : last_time(upstream);
   if (!time.readable) return LineKind::unreadable;
-  if (!time.seconds || json.value("status", 0) == 101) return LineKind::without_upstream;
+  if (!time.seconds || json.value("status", nlohmann::json()) == 101) return LineKind::without_upstream;
   ended = {*second, nanos(took->get<double>()), {0, nanos(*time.seconds), client(text("remote_addr"), text("user_agent"))}};
   std::uint64_t session = 0;
   const std::string_view inner = text("fair_queue_inner");

@@ -13,6 +13,7 @@ using nlohmann::json;
 using nlohmann::ordered_json;
 
 constexpr int kFormat = 1;
+constexpr std::uint64_t kMaxVersion = std::uint64_t{1} << 62;  // what follows has to be larger
 
 ordered_json fields_json(const Overrides& overrides) {
   ordered_json all = ordered_json::object();
@@ -32,11 +33,22 @@ ordered_json fields_json(const Overrides& overrides) {
   return all;
 }
 
+std::uint64_t version_of(const json& entry, const char* name) {
+  const auto found = entry.find(name);
+  if (found == entry.end()) {
+    return 0;
+  }
+  if (!found->is_number_unsigned() || found->get<std::uint64_t>() > kMaxVersion) {
+    throw std::invalid_argument("a version is out of its range");
+  }
+  return found->get<std::uint64_t>();
+}
+
 Overrides fields_of(const json& all) {
   Overrides overrides;
   for (const auto& [name, entry] : all.items()) {
     Override override{entry.at("value").get<std::string>(), entry.at("file").get<std::string>()};
-    override.at = entry.value("at", std::uint64_t{0});
+    override.at = version_of(entry, "at");
     override.over = entry.value("over", false);
     if (entry.contains("here")) {
       override.here = entry.at("here").get<std::string>();
@@ -70,7 +82,7 @@ RoomAdjustment room_of(const json& entry) {
   }
   room.mode = *mode;
   room.fields = fields_of(entry.at("fields"));
-  room.version = entry.value("version", std::uint64_t{0});
+  room.version = version_of(entry, "version");
   room.in_file = entry.value("in_file", false);
   for (const json& attachment : entry.at("attach")) {
     room.attach.push_back({attachment.at("host").get<std::string>(), attachment.at("path").get<std::string>()});
@@ -103,7 +115,7 @@ std::string Adjustments::text() const {
 std::optional<Adjustments> Adjustments::parse(std::string_view text, std::string& why) {
   try {
     const json all = json::parse(text);
-    if (all.at("version").get<int>() != kFormat) {
+    if (all.at("version") != kFormat) {
       why = "it is of another version";
       return std::nullopt;
     }

@@ -130,6 +130,16 @@ def test_our_json_and_standard_input(tmp_path):
     assert found["clients"][0]["session"] == "00112233445566ff" and found["networks"][0]["network"] == "2001:db8::/56" and found["clients"][0]["seconds"] == 0.3
 
 
+def test_fields_of_other_types_and_years_out_of_range(tmp_path):
+    line = {"time": "2026-09-21T14:13:20+02:00", "remote_addr": "192.0.2.1", "status": 200, "request_time": 0.5, "upstream_time": "0.200", "user_agent": "x"}
+    read = [{**line, "status": "200"}, {**line, "status": None}, {**line, "user_agent": 7}]
+    not_read = [{**line, "time": "1969-12-31T23:59:59Z"}, {**line, "time": "9999-01-01T00:00:00Z"}, {**line, "request_time": "x"}, {**line, "upstream_time": 3}]
+    path = tmp_path / "types.log"
+    path.write_text("".join(json.dumps(each) + "\n" for each in [*read, *not_read]))
+    found = json.loads(told(*QUEUE, "--access-log", path, "--json"))
+    assert (found["requests"], found["without_upstream"], found["first_unreadable"]) == (3, 1, [4, 5, 6])
+
+
 def test_lines_that_cannot_be_read_are_counted_and_named(tmp_path):
     good = combined(4, "0.120")
     lines = [good, "nonsense\n", good.rsplit(" ", 1)[0] + "\n", good.replace("0.120", "fast"), good.replace("[", "("), "\n", "x" * 200_000 + "\n", "{\"a\": 1}\n", good.replace("0.120", "-"), good]

@@ -124,6 +124,15 @@ TEST(Adjustments, DamageIsSaid) {
       said(
           R"({"version": 1, "rooms": {"a": {"made": true, "mode": "hold", "fields": {}, "attach": [{"host": "A", "path": "/"}]}}, "queues": {}})"),
       "a host or path is not of its form");
+  for (const char* version : {"18446744073709551615", "-1", "1e300", "\"7\""}) {
+    EXPECT_EQ(said(std::string(R"({"version": 1, "rooms": {"a": {"made": true, "mode": "hold", "fields": {}, "attach": [], "version": )") +
+                   version + R"(}}, "queues": {}})"),
+              "a version is out of its range");
+    EXPECT_EQ(said(std::string(R"({"version": 1, "rooms": {}, "queues": {"a": {"timeout": {"value": "5s", "file": "10s", "at": )") +
+                   version + R"(}}}})"),
+              "a version is out of its range");
+  }
+  EXPECT_EQ(said(R"({"version": 1e300, "rooms": {}, "queues": {}})"), "it is of another version");
 }
 
 // Whatever a file holds, reading ends with adjustments or a reason.

@@ -19,7 +19,8 @@ from .limits import PRELOAD, scaled, wait_until
 ROOT = Path(__file__).resolve().parents[3]
 MODULE = Path(os.environ.get("FAIRWAY_MODULE", ROOT / "build/ngx_http_fairway_module.so")).resolve()
 NGINX = shutil.which(os.environ.get("FAIRWAY_NGINX", "nginx"), path=os.environ["PATH"] + ":/usr/sbin")
-SANITIZER = re.compile(r"Sanitizer|runtime error")
+UNDER = tuple(os.environ.get("FAIRWAY_NGINX_UNDER", "").split())
+SANITIZER = re.compile(r"Sanitizer|runtime error|^==\d+== .*(Invalid|uninitialised|definitely lost: [1-9]|overlap)")
 BAD_LINE = re.compile(r"\[(alert|emerg|crit)\]")
 CLIENT_BYTES = re.compile(r' fairway: .*, (request|host|referrer): "')  # nginx adds them to what is said to a connection's log
 TEMP_PATHS = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -30,7 +31,7 @@ load_module @MODULE@;
 daemon off;
 master_process @MASTER@;
 worker_processes @WORKERS@;
-worker_rlimit_nofile 16384;
+@FILES@
 pid @PREFIX@/nginx.pid;
 error_log @PREFIX@/error.log @LOG_LEVEL@;
 @MAIN@
@@ -111,9 +112,9 @@ class Gateway:
     @MODULE@ and @NAME@ for each keyword argument `name`. A place for fairway_state is given unless the text names one.
 
     main: lines at top level. modules: further modules to load. whole: `http` is the whole file. control: with a server for metrics().
-    single: master_process off, one process that serves. under: a command that runs nginx, such as valgrind."""
+    single: master_process off, one process that serves. under: a command that runs nginx, such as valgrind; FAIRWAY_NGINX_UNDER by default."""
 
-    def __init__(self, http, workers=1, main="", modules=(), whole=False, control=True, single=False, log_level="info", under=(), **values):
+    def __init__(self, http, workers=1, main="", modules=(), whole=False, control=True, single=False, log_level="info", under=UNDER, **values):
         self.prefix = Path(tempfile.mkdtemp(prefix="fairway-"))
         self.prefix.chmod(0o755)  # workers run as another user when the test is root
         self.state = self.prefix / "state"
@@ -147,6 +148,7 @@ class Gateway:
         temp = "\n".join(f"    {name}_temp_path @PREFIX@/temp/{name};" for name in TEMP_PATHS)
         places = {"HTTP": self.http, "MAIN": self.main, "TEMP": temp, "STATE_LINE": state_line, "CONTROL": CONTROL if self.control else "",
                   "MODULES": "\n".join(f"load_module {module};" for module in self.modules), "LOG_LEVEL": self.log_level,
+                  "FILES": "" if self.under else "worker_rlimit_nofile 16384;",  # valgrind keeps some to itself
                   "WORKERS": max(1, self.workers_wanted), "MASTER": "on" if self.workers_wanted else "off", "MODULE": MODULE, "STATE": self.state, "PREFIX": self.prefix,
                   **{name.upper(): value for name, value in self.values.items()}}
 
@@ -260,6 +262,8 @@ class Gateway:
     def workers(self):
         """Pids of the workers that take connections."""
         children = processes_of(self.process.pid) if self.process else []
+        if self.under:  # nginx cannot write its title there
+            return [pid for pid in children if pid != self.process.pid]
         return [pid for pid in children if title(pid) == "nginx: worker process"]
 
     def kill_worker(self, pid=None, number=signal.SIGKILL):

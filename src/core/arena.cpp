@@ -65,4 +65,9 @@ std::size_t Arena::free_bytes() const noexcept {
   return as_heap(heap_)->get_free_memory() + free_records_ * kRecord;
 }
 
+std::size_t Arena::free_record_bytes() const noexcept {
+  const std::size_t heap = as_heap(heap_)->get_free_memory();
+  return free_records_ * kRecord + (heap > size_ / kTableShare ? heap - size_ / kTableShare : 0);
+}
+
 }  // namespace fairway

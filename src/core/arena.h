@@ -27,6 +27,8 @@ class Arena {
 
   // Bytes left for records and tables together.
   std::size_t free_bytes() const noexcept;
+  // Of which records can take so many: a part is kept for tables.
+  std::size_t free_record_bytes() const noexcept;
   // Records that can surely still be taken.
   std::size_t free_records() const noexcept { return free_records_; }
   std::size_t size() const noexcept { return size_; }

@@ -90,8 +90,8 @@ struct Summary {
   std::uint64_t epoch = 0;
   std::uint64_t version = 0;
   std::uint64_t last_number = 0;
-  std::uint32_t inside = 0;   // includes granted
-  std::uint32_t granted = 0;  // promoted, not yet claimed
+  std::uint32_t inside = 0;    // includes granted
+  std::uint32_t granted = 0;   // promoted, not yet claimed
   std::uint32_t reserved = 0;  // places kept after a loss for those who were inside and are not back yet; not in `inside`
   std::uint32_t waiting = 0;
   std::uint64_t admitted_total = 0;   // grants and direct entries, ever

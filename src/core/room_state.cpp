@@ -9,16 +9,24 @@ namespace {
 
 // More buckets than this part of the arena would starve the records.
 constexpr std::size_t kBucketShare = 16;
+// Records that a growing hash table moves at most: under a millisecond.
+constexpr std::size_t kMostMoved = 16'384;
 
 }  // namespace
 
-// The hash table is sized once and never grows: rehashing a million records would stop every visitor for that long. A room that
-// was enlarged later lives with longer chains.
-RoomState::RoomState(Arena& arena, std::uint64_t sessions) : table_(ArenaAllocator<Record>(arena)), recent_(arena) {
+RoomState::RoomState(Arena& arena) : table_(ArenaAllocator<Record>(arena)), recent_(arena) {
+  table_.get<BySid>().max_load_factor(std::numeric_limits<float>::max());  // grow_table() sees to it
+}
+
+// The hash table of a quiet room is small. It grows with the room while that is cheap, and then once to what the settings may need:
+// moving a million records would stop every visitor for that long. A room that is enlarged after that lives with longer chains.
+void RoomState::grow_table(const Settings& settings) noexcept {
   auto& by_sid = table_.get<BySid>();
-  by_sid.max_load_factor(std::numeric_limits<float>::max());
-  const std::size_t affordable = arena.free_bytes() / kBucketShare / sizeof(void*);
-  for (std::size_t buckets = std::min<std::size_t>(sessions, affordable); buckets > by_sid.bucket_count(); buckets /= 2) {
+  if (table_.size() <= by_sid.bucket_count() || table_.size() > kMostMoved) return;
+  const std::size_t next = 4 * table_.size();
+  const std::size_t wanted = next <= kMostMoved / 2 ? next : std::max<std::size_t>(next, std::size_t{settings.capacity} + settings.max_waiting);
+  const std::size_t affordable = table_.get_allocator().arena().free_bytes() / kBucketShare / sizeof(void*);
+  for (std::size_t buckets = std::min(wanted, affordable); buckets > by_sid.bucket_count(); buckets /= 2) {
     try {
       by_sid.rehash(buckets);
       return;
@@ -43,6 +51,7 @@ RoomState::Step RoomState::begin(Micros wall, const Settings& settings, const Me
   if (wall + offset_ < clock_) offset_ = clock_ - wall;
   clock_ = wall + offset_;
   ++version_;
+  grow_table(settings);
   Step step{settings, memory, operations, clock_};
   recover_if_due(step);
   if (memory.outage_ended) keep_until_ = std::max(keep_until_, clock_ + recovery_window(settings));

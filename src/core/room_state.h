@@ -71,8 +71,8 @@ namespace fairway::room {
 
 class RoomState {
  public:
-  // May throw std::bad_alloc. `sessions`: how many are expected (capacity + max_waiting), for the size of the hash table.
-  RoomState(Arena& arena, std::uint64_t sessions);
+  // May throw std::bad_alloc.
+  explicit RoomState(Arena& arena);
 
   // One atomic step; `answers` has the length of `operations`. `wall` is the wall clock; a step back is made good.
   // An operation that needed memory and got none is answered no_memory and changed nothing.
@@ -120,6 +120,7 @@ class RoomState {
   // room_state.cpp: the call, the clock, moving records
   Step begin(Micros wall, const Settings& settings, const Memory& memory, std::span<const Operation> operations) noexcept;
   Summary finish(const Step& step) noexcept;
+  void grow_table(const Settings& settings) noexcept;
   void put(It it, Place place, std::uint64_t number, std::int64_t when, Micros stamp, bool claimed = false) noexcept;
   void count(const Record& record, int by) noexcept;
   Micros deadline(const Record& record) const noexcept;

@@ -1,5 +1,6 @@
 #include "nginx/address.h"
 
+#include <cstdio>
 #include <cstring>
 
 namespace fairway::ngx {
@@ -54,6 +55,18 @@ Network network_of(const sockaddr* address) noexcept {
     std::memcpy(network.bytes.data(), bytes.data, network.size);
   }
   return network;
+}
+
+std::array<char, 48> network_text(const sockaddr* address) noexcept {
+  const Network network = network_of(address);
+  std::array<char, 48> text{"a unix socket"};
+  const auto& b = network.bytes;
+  if (network.size == 3) {
+    std::snprintf(text.data(), text.size(), "%u.%u.%u.0/24", b[0], b[1], b[2]);
+  } else if (network.size == 6) {
+    std::snprintf(text.data(), text.size(), "%x:%x:%x::/48", b[0] << 8 | b[1], b[2] << 8 | b[3], b[4] << 8 | b[5]);
+  }
+  return text;
 }
 
 }  // namespace fairway::ngx

@@ -1,6 +1,8 @@
 // What of a client's address counts: the prefix that entries are counted by, and the network that tokens can be bound to.
 #pragma once
 
+#include <array>
+
 #include "core/sid.h"
 #include "nginx/ngx.h"
 
@@ -16,5 +18,7 @@ struct EntryAddress {
 EntryAddress entry_address(const sockaddr* address) noexcept;
 // /24 or /48; empty for others.
 Network network_of(const sockaddr* address) noexcept;
+// The same to be shown: "203.0.113.0/24", "2001:db8:1::/48", "a unix socket"; NUL-terminated.
+std::array<char, 48> network_text(const sockaddr* address) noexcept;
 
 }  // namespace fairway::ngx

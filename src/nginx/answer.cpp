@@ -7,6 +7,8 @@ namespace fairway::ngx {
 
 namespace {
 
+constexpr ngx_uint_t kUnprocessableContent = 422;
+
 std::string_view content_type(Form form) noexcept {
   switch (form) {
     case Form::html:
@@ -30,6 +32,9 @@ ngx_int_t start(ngx_http_request_t* r, Visit& visit, ngx_uint_t status) noexcept
   }
   visit.own_answer = true;
   r->headers_out.status = status;
+  if (status == kUnprocessableContent) {  // the one of ours for which nginx has no phrase
+    r->headers_out.status_line = str("422 Unprocessable Content");
+  }
   r->disable_not_modified = 1;
   r->allow_ranges = 0;
   return NGX_OK;

@@ -154,8 +154,7 @@ Json parse_body(const std::string& text) {
       return body;
     }
   } catch (const nlohmann::json::parse_error& error) {
-    throw Refusal{
-        400, "The body is not JSON: it goes wrong at byte " + std::to_string(error.byte) + " of " + std::to_string(text.size()) + ".", ""};
+    throw Refusal{400, "The body is not JSON: it " + operate::where_json_ends(error.byte, text.size()) + ".", ""};
   }
   throw Refusal{400, R"(The body must be a JSON object, such as {"capacity": 100}.)", ""};
 }
@@ -169,6 +168,9 @@ void on_body(ngx_http_request_t* r) noexcept {
     return;
   }
   const ngx_int_t rc = guarded(r, *visit, [&] {
+    if (!is_newest(worker->conf())) {
+      throw reloaded();
+    }
     const Found found = find_route(r->method, path_below(r).substr(kApi.size()));
     ApiCall call{r, *visit, *worker, found.name, {}};
     if (r->method != NGX_HTTP_DELETE) {

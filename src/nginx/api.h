@@ -51,6 +51,13 @@ struct Refusal {
   std::string field;
 };
 
+// While nginx reloads, workers of the earlier configuration still get requests, but do not know what counts now.
+inline Refusal reloaded() {
+  return {503,
+          "nginx has just been reloaded, and this connection is still with the earlier configuration: nothing was done. Send it again.",
+          ""};
+}
+
 // Content handler of the location.
 ngx_int_t api_handler(ngx_http_request_t* r) noexcept;
 

@@ -4,7 +4,8 @@ namespace fairway::ngx {
 
 namespace {
 
-constexpr ngx_msec_t kSlice = 5;  // ms of one turn of the event loop
+constexpr ngx_msec_t kSlice = 5;          // ms of one turn of the event loop
+constexpr std::uint32_t kRetryAfter = 2;  // s; of 503
 
 std::string_view title_of(ngx_uint_t status) noexcept {
   switch (status) {
@@ -94,6 +95,7 @@ ngx_int_t send_problem(ngx_http_request_t* r, Visit& visit, const Refusal& refus
   body.status = refusal.status;
   body.form = Form::problem;
   body.allow = view(copy(r->pool, allow));
+  body.retry_after = refusal.status == NGX_HTTP_SERVICE_UNAVAILABLE ? kRetryAfter : 0;
   return send(r, visit, body, problem.dump() + "\n");
 }
 

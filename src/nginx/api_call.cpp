@@ -38,15 +38,7 @@ QueueConf& ApiCall::queue() const {
 }
 
 std::string ApiCall::from() const {
-  const Network network = network_of(r->connection->sockaddr);
-  char text[64] = "a unix socket";
-  const auto& b = network.bytes;
-  if (network.size == 3) {
-    std::snprintf(text, sizeof(text), "%u.%u.%u.0/24", b[0], b[1], b[2]);
-  } else if (network.size == 6) {
-    std::snprintf(text, sizeof(text), "%x:%x:%x::/48", b[0] << 8 | b[1], b[2] << 8 | b[3], b[4] << 8 | b[5]);
-  }
-  return text;
+  return network_text(r->connection->sockaddr).data();
 }
 
 void ApiCall::check_match(std::string_view etag) const {

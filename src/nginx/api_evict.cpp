@@ -27,6 +27,7 @@ constexpr const char* kOneOf =
 Wanted read(const Json& body) {
   Wanted wanted;
   int targets = 0;
+  std::string last = "all";
   for (const auto& [name, value] : body.items()) {
     if (name == "line" && value.is_boolean()) {
       wanted.line = value.get<bool>();
@@ -46,9 +47,10 @@ Wanted read(const Json& body) {
     } else {
       throw Refusal{422, kOneOf, name};
     }
+    last = name == "line" ? last : name;
   }
   if (targets != 1) {
-    throw Refusal{422, kOneOf, ""};
+    throw Refusal{422, kOneOf, last};
   }
   return wanted;
 }

@@ -22,7 +22,7 @@ Json store_json(Worker& worker) {
           {"reachable", true},
           {"breaker", "closed"},
           {"bytes", worker.conf().memory},
-          {"free_bytes", store.free_bytes()},
+          {"free_bytes", store.free_for_sessions()},
           {"rebuilt", store.rebuilt()}};
 }
 
@@ -47,7 +47,7 @@ ApiAnswer health(ApiCall& call) {
       {"host", host_of(call.r)},
       {"store", store_json(call.worker)},
       {"keys", {{"signing", call.worker.keys().signing().id}, {"all", std::move(keys)}}},
-      {"settings", {{"version", call.worker.live().version()}, {"saved", call.worker.conf().keep_state}}},
+      {"settings", {{"version", call.worker.live().version()}, {"saved", call.worker.settings_saved()}}},
       {"warnings", std::move(warnings)},
   };
   return answer;

@@ -71,6 +71,7 @@ Json queue_json(Worker& worker, const QueueConf& queue) {
       {"bad_costs", client == nullptr ? 0 : client->shared().bad_costs.load(std::memory_order_relaxed)},
       {"settings", settings_of(worker, queue)},
       {"file", operate::file_json(operate::queue_fields(), worker.live().adjustment(queue))},
+      {"saved", worker.settings_saved()},
       {"fixed", fixed_of(queue)},
   };
 }

@@ -82,6 +82,7 @@ Json room_json(Worker& worker, const RoomConf& room) {
       {"store", store_json(worker)},
       {"settings", settings_of(worker, room)},
       {"file", operate::file_json(operate::room_fields(), live.overrides(room))},
+      {"saved", worker.settings_saved()},
   };
 }
 
@@ -206,6 +207,9 @@ std::vector<std::string> edit_room(ApiCall& call, Adjustments& all, bool& create
   const RoomSettings file = created ? RoomSettings{} : live.file(*room);
   take_body(call.body, file, adjustment);
   const std::string told = operate::difference(before, adjustment, file);
+  if (created && !call.worker.fits_room()) {
+    throw Refusal{503, "The store has no memory left for one more room: nothing was changed. Give \"fairway_store memory\" more.", ""};
+  }
   refuse_taken_places(all, call.name, adjustment);
   erase_idle(all, name);
   return {"room " + name + (created ? " made" + (told.empty() ? "" : ": " + told) : ": " + told)};
@@ -230,11 +234,15 @@ ApiAnswer empty_room(ApiCall& call, const RoomConf& room) {
     order->cut({{}, true});
   }
   ApiAnswer answer;
-  answer.go_on = [&worker = call.worker, &room, order](ApiAnswer& later) {
+  const auto forgotten = std::make_shared<bool>(false);
+  answer.go_on = [&worker = call.worker, &room, order, forgotten](ApiAnswer& later) {
     order->set_wake(later.wake);
     later.waits = order->waits();
     later.status = NGX_HTTP_NO_CONTENT;
-    return !later.waits && worker.forget(room);
+    if (later.waits) {
+      return false;
+    }
+    return std::exchange(*forgotten, true) ? worker.clean_store() : worker.forget(room);
   };
   return answer;
 }

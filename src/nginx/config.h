@@ -61,6 +61,7 @@ struct MainConf {
   std::string* keys_text = nullptr;          // what `keys` was made from; never logged
   std::string* new_keys = nullptr;           // keys_text when there was no keys file: prepare_files writes it
   bool keys_exposed = false;                 // the keys file is open to other users
+  std::uint64_t generation = 0;              // set by the master once it counts; larger than those before
   bool keep_state = false;                   // set by prepare_files: workers can write into the state folder
   std::size_t memory = 0;                    // bytes of `fairway_store memory`; 0: `store`
   StoreConf* store = nullptr;                // a shared store; nullptr: memory

@@ -7,29 +7,13 @@
 #include <cerrno>
 #include <string>
 
+#include "nginx/open_file.h"
+#include "nginx/state_folder.h"
 #include "nginx/values.h"
 
 namespace fairway::ngx {
 
 namespace {
-
-// An open descriptor, closed at the end of its scope.
-class File {
- public:
-  explicit File(int descriptor) noexcept : descriptor_(descriptor) {}
-  ~File() {
-    if (descriptor_ >= 0) {
-      ::close(descriptor_);
-    }
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int get() const noexcept { return descriptor_; }
-  explicit operator bool() const noexcept { return descriptor_ >= 0; }
-
- private:
-  int descriptor_;
-};
 
 // A whole regular file of at most `most` bytes into the pool. Answers 0, or an errno: EINVAL when it is not a regular file, EFBIG
 // when it is too large. Never waits, whatever the name stands for.
@@ -123,69 +107,6 @@ char* load_keys_file(ngx_conf_t* cf, MainConf& conf) {
   return use_keys(cf, conf, view(text));
 }
 
-// The user and group of the workers, when they are others than this process's.
-bool worker_owner(ngx_cycle_t* cycle, uid_t& user, gid_t& group) noexcept {
-  if (::geteuid() != 0) {
-    return false;
-  }
-  const auto* core = reinterpret_cast<ngx_core_conf_t*>(ngx_get_conf(cycle->conf_ctx, ngx_core_module));
-  user = static_cast<uid_t>(core->user);
-  group = static_cast<gid_t>(core->group);
-  return true;
-}
-
-// mkdir with its parent; 0 or an errno, EEXIST when there is something of that name.
-int make_folder(const std::string& path) {
-  if (::mkdir(path.c_str(), 0700) == 0) {
-    return 0;
-  }
-  const auto slash = path.find_last_of('/');
-  if (errno != ENOENT || slash == std::string::npos || slash == 0) {
-    return errno;
-  }
-  if (::mkdir(path.substr(0, slash).c_str(), 0755) != 0) {
-    return errno;
-  }
-  return ::mkdir(path.c_str(), 0700) == 0 ? 0 : errno;
-}
-
-// Whether the workers can write into the state folder that was there before.
-bool fits_workers(ngx_cycle_t* cycle, const std::string& path) {
-  struct stat info {};
-  if (::stat(path.c_str(), &info) != 0 || !S_ISDIR(info.st_mode)) {
-    ngx_log_error(NGX_LOG_WARN, cycle->log, 0, "fairway_state \"%s\" is not a folder: nothing is saved", path.c_str());
-    return false;
-  }
-  uid_t user = ::geteuid();
-  gid_t group = 0;
-  worker_owner(cycle, user, group);
-  if (user != 0 && info.st_uid != user) {
-    ngx_log_error(NGX_LOG_WARN, cycle->log, 0, "fairway_state \"%s\" does not belong to the worker user (uid %ui): nothing is saved",
-                  path.c_str(), static_cast<ngx_uint_t>(user));
-    return false;
-  }
-  return true;
-}
-
-bool prepare_state(ngx_cycle_t* cycle, const MainConf& conf) {
-  std::string path(view(conf.state));
-  while (path.size() > 1 && path.ends_with('/')) {
-    path.pop_back();
-  }
-  const int error = make_folder(path);
-  if (error == EEXIST) {
-    return fits_workers(cycle, path);
-  }
-  uid_t user = 0;
-  gid_t group = 0;
-  if (error != 0 || (worker_owner(cycle, user, group) && ::chown(path.c_str(), user, group) != 0)) {
-    ngx_log_error(NGX_LOG_WARN, cycle->log, error != 0 ? error : errno, "fairway_state \"%s\" cannot be made: nothing is saved",
-                  path.c_str());
-    return false;
-  }
-  return true;
-}
-
 // 0 or an errno. Leaves no half-written file.
 int write_keys(ngx_cycle_t* cycle, const char* name, std::string_view text) noexcept {
   const File file(::open(name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -204,33 +125,6 @@ int write_keys(ngx_cycle_t* cycle, const char* name, std::string_view text) noex
 }
 
 }  // namespace
-
-bool replace_file(const std::string& path, std::string_view text, bool lasting) {
-  const std::string temporary = path + "." + std::to_string(ngx_pid);
-  bool whole = false;
-  {
-    const File file(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
-    if (!file) {
-      return false;
-    }
-    std::size_t done = 0;
-    while (done < text.size()) {
-      const ssize_t n = ::write(file.get(), text.data() + done, text.size() - done);
-      if (n < 0 && errno != EINTR) {
-        break;
-      }
-      done += n > 0 ? static_cast<std::size_t>(n) : 0;
-    }
-    whole = done == text.size() && (!lasting || ::fsync(file.get()) == 0);
-  }
-  if (!whole || ::rename(temporary.c_str(), path.c_str()) != 0) {
-    const int error = errno;
-    ::unlink(temporary.c_str());
-    errno = error;
-    return false;
-  }
-  return true;
-}
 
 MainConf* running_conf(ngx_conf_t* cf) noexcept {
   ngx_cycle_t* old = cf->cycle->old_cycle;

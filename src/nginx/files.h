@@ -16,10 +16,6 @@ const page::Template* load_template(ngx_conf_t* cf, ngx_str_t file) noexcept;
 // written at start (conf.new_keys). Logs what is wrong and answers conf_error.
 char* load_keys(ngx_conf_t* cf, MainConf& conf) noexcept;
 
-// Puts `text` in place of the file, whole or not at all; false with errno. `lasting`: also if the machine stops right afterwards.
-// May throw std::bad_alloc.
-bool replace_file(const std::string& path, std::string_view text, bool lasting);
-
 // This module's configuration in the cycle that is running while a new one is read; nullptr at start.
 MainConf* running_conf(ngx_conf_t* cf) noexcept;
 

@@ -4,6 +4,7 @@
 
 #include "nginx/queue_worker.h"
 #include "nginx/room_block.h"
+#include "operate/fit.h"
 
 namespace fairway::ngx {
 
@@ -75,6 +76,7 @@ void Live::take_over() {
 void Live::adjust_rooms() {
   attach_ = {};
   refused_.clear();
+  previous_fitting_ = std::exchange(fitting_, {});  // as previous_
   rooms_.assign(rooms_of(conf_).begin(), rooms_of(conf_).end());
   for (const auto& [name, adjustment] : adjustments_.rooms) {
     if (!adjustment.made || find(name) != nullptr) {
@@ -89,18 +91,26 @@ void Live::adjust_rooms() {
   for (RoomConf* room : rooms_) {
     adjust(*room);
   }
+  for (const auto& [name, room] : made_) {
+    if (find(name) == nullptr) {  // requests may still have it when the texts are gone
+      room->message = {};
+      room->cookie_domain = {};
+    }
+  }
 }
 
 // What was published had been checked; but with a shared store maybe against another nginx.conf.
 void Live::adjust(RoomConf& room) {
   const operate::RoomAdjustment& changed = adjustment(room);
   auto settings = file(room);
-  auto problem = operate::apply(operate::room_fields(), changed.fields, settings);
-  problem = problem ? problem : operate::check_together(settings);
-  if (problem) {
-    refused_.emplace(view(room.name), "what was changed at another gateway does not fit nginx.conf here, which counts: " + problem->detail);
-    settings = file(room);
+  const auto check = [](const operate::RoomSettings& all) { return operate::check_together(all); };
+  for (const operate::Problem& unfit : operate::unfit(operate::room_fields(), settings, changed.fields, check)) {
+    fitting_.try_emplace(std::string(view(room.name)), changed.fields).first->second.erase(unfit.field);
+    std::string& why = refused_[std::string(view(room.name))];
+    why += (why.empty() ? "of what was changed at another gateway \"" : "; \"") + unfit.field +
+           "\" does not fit nginx.conf here, which counts: " + unfit.detail;
   }
+  operate::apply(operate::room_fields(), overrides(room), settings);
   settings.settings.mode = changed.mode;
   static_cast<operate::RoomSettings&>(room) = settings;
   for (const operate::Attachment& attachment : changed.attach) {
@@ -184,7 +194,8 @@ const operate::RoomAdjustment& Live::adjustment(const RoomConf& room) const noex
 }
 
 const operate::Overrides& Live::overrides(const RoomConf& room) const noexcept {
-  return refused_.contains(view(room.name)) ? no_overrides_ : adjustment(room).fields;
+  const auto fitting = fitting_.find(view(room.name));
+  return fitting == fitting_.end() ? adjustment(room).fields : fitting->second;
 }
 
 const operate::Overrides& Live::adjustment(const QueueConf& queue) const noexcept {

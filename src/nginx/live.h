@@ -46,7 +46,7 @@ class Live {
   std::uint64_t version() const noexcept { return version_; }
   // Changed values that count here.
   const operate::Overrides& overrides(const RoomConf& room) const noexcept;
-  // Rooms whose changes cannot count here, though they do at the gateway that made them, and why.
+  // Rooms some of whose changes cannot count here, though they do at the gateway that made them, and why.
   const std::map<std::string, std::string, std::less<>>& refused() const noexcept { return refused_; }
 
  private:
@@ -71,6 +71,8 @@ class Live {
   std::vector<RoomConf*> by_index_;
   std::vector<RoomConf*> rooms_;
   operate::AttachTable attach_;
+  std::map<std::string, operate::Overrides, std::less<>> fitting_;  // of rooms in `refused_`: what of their changes can count here
+  std::map<std::string, operate::Overrides, std::less<>> previous_fitting_;
   std::map<std::string, std::string, std::less<>> refused_;
 };
 

@@ -101,7 +101,7 @@ void write_shared_store(MetricsText& text, const Shared& shared) {
   text.sample({}, shared.breaker.open() ? 1 : 0);
 }
 
-void write_memory_store(MetricsText& text, std::span<const Room> rooms) {
+void write_memory_store(MetricsText& text, Worker& worker, std::span<const Room> rooms) {
   std::uint64_t calls = 0;
   std::uint64_t full = 0;
   for (const Room& room : rooms) {
@@ -111,6 +111,15 @@ void write_memory_store(MetricsText& text, std::span<const Room> rooms) {
   text.family("fairway_store_calls_total", "counter", "Calls of the store: answered, and operations it had no memory for.");
   text.sample({{"result", "ok"}}, calls);
   text.sample({{"result", "full"}}, full);
+  std::size_t free = 0;
+  {
+    const Lock lock(worker.zone());
+    free = worker.shared().store->free_for_sessions();
+  }
+  text.family("fairway_store_memory_bytes", "gauge", "Size of the memory store.");
+  text.sample({}, worker.conf().memory);
+  text.family("fairway_store_memory_free_bytes", "gauge", "Of which sessions can still take so many.");
+  text.sample({}, free);
 }
 
 void write_tokens(MetricsText& text, const Shared& shared) {
@@ -133,7 +142,7 @@ void write_room_metrics(MetricsText& text) {
   if (worker->store() != nullptr) {
     write_shared_store(text, worker->shared());
   } else {
-    write_memory_store(text, rooms);
+    write_memory_store(text, *worker, rooms);
   }
   write_tokens(text, worker->shared());
 }

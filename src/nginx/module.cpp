@@ -52,6 +52,7 @@ ngx_int_t init_module(ngx_cycle_t* cycle) noexcept {
   if (prepare_files(cycle, *conf) != NGX_OK && ngx_is_init_cycle(cycle->old_cycle)) {
     return NGX_ERROR;
   }
+  begin_generation(*conf);
   restore_state(*conf, cycle->log);
   restore_settings(*conf, cycle->log);
   try {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "nginx/address.h"
 #include "nginx/queue_worker.h"
 
 namespace fairway::ngx {
@@ -28,9 +29,9 @@ void watch_address(ngx_http_request_t* r, QueueClient& client) noexcept {
   if (client.shared().one_address.warn(hash_of(address), static_cast<std::int64_t>(ngx_current_msec / 1'000) + 1)) {
     // not to the connection's log, to whose lines nginx adds the request
     ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
-                  "fairway: nearly all requests to fair_queue \"%V\" come from one address, %V: is \"set_real_ip_from\" missing, or does "
+                  "fairway: nearly all requests to fair_queue \"%V\" come from one address in %s: is \"set_real_ip_from\" missing, or does "
                   "one client send nearly everything?",
-                  &client.conf().name, &address);
+                  &client.conf().name, network_text(r->connection->sockaddr).data());
   }
 }
 

@@ -20,10 +20,11 @@ void look_out(ngx_http_request_t* r, const Visit& visit, const RoomConf& room, W
   const ngx_str_t& address = r->connection->addr_text;
   const std::uint64_t hash = siphash(worker.shared().hash_key, address.data, address.len);
   if (worker.shared().one_address.warn(hash, static_cast<std::int64_t>(ngx_current_msec / 1'000) + 1)) {
-    ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,
-                  "fairway: nearly all requests come from one address, %V: is \"set_real_ip_from\" missing, or does one client send nearly "
-                  "everything?",
-                  &address);
+    ngx_log_error(
+        NGX_LOG_WARN, ngx_cycle->log, 0,
+        "fairway: nearly all requests come from one address in %s: is \"set_real_ip_from\" missing, or does one client send nearly "
+        "everything?",
+        network_text(r->connection->sockaddr).data());
   }
   if (visit.named && worker.see(room, visit.session.sid, network_of(r->connection->sockaddr))) {
     ngx_log_error(NGX_LOG_WARN, ngx_cycle->log, 0,

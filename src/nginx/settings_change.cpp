@@ -76,6 +76,9 @@ class Change {
     refuse_large(text.size(), Board::kMaxText);
     {
       const Lock lock(call_.worker.zone());
+      if (!is_newest(call_.worker.conf())) {
+        throw reloaded();
+      }
       if (!board.publish(live.version(), text)) {
         return false;
       }
@@ -84,7 +87,7 @@ class Change {
       }
     }
     live.follow();
-    save_settings(call_.worker.conf(), call_.worker.shared(), ngx_cycle->log);  // the log of a connection shows the request
+    save_settings(call_.worker.conf(), call_.worker.shared(), ngx_cycle->log, true);  // the log of a connection shows the request
     return true;
   }
 
@@ -109,7 +112,10 @@ class Change {
     }
     const valkey::SettingsReply& reply = order_.reply();
     if (reply.taken) {
-      call_.worker.settings()->taken(next_, offered_, done_, call_.from());
+      if (!call_.worker.settings()->taken(next_, offered_, done_, call_.from())) {
+        throw Refusal{503, "nginx was reloaded meanwhile: the change is on its way by the store. Look whether it counts, or send it again.",
+                      ""};
+      }
       return true;
     }
     if (call_.worker.settings()->adopt(reply) == SharedSettings::Adopted::not_understood) {

@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "nginx/files.h"
-#include "operate/adjustments.h"
+#include "nginx/state_folder.h"
+#include "operate/fit.h"
 
 namespace fairway::ngx {
 
@@ -57,20 +57,28 @@ class Settling {
     }
   }
 
-  // The file's word counts; where the changes are shared they are kept for gateways whose file says something else.
-  void drop(Overrides& overrides) {
-    if (!shared_) {
-      overrides.clear();
-    }
-    for (auto& [name, override] : overrides) {
-      override.over = true;
+  // The file's word counts for these fields; where the changes are shared they are kept for gateways whose file says something else.
+  void drop(const std::string& what, const std::vector<operate::Problem>& fields, Overrides& overrides, bool shared) {
+    for (const operate::Problem& field : fields) {
+      std::string text = what;
+      say(text.append(": the change of \"").append(field.field).append("\" is forgotten, since ").append(field.detail));
+      if (shared) {
+        overrides[field.field].over = true;
+      } else {
+        overrides.erase(field.field);
+      }
     }
   }
 
   void settle_made(const std::string& what, operate::RoomAdjustment& room, bool in_file) {
     if (in_file && !room.in_file) {
       say(what + " was made by the console and is in nginx.conf now, which counts");
-      drop(room.fields);
+      for (auto& [name, override] : room.fields) {
+        override.over = true;
+      }
+      if (!shared_) {
+        room.fields.clear();
+      }
       room.made = shared_;
     } else if (!in_file && room.in_file) {
       for (auto& [name, override] : room.fields) {
@@ -100,13 +108,13 @@ class Settling {
       settings = static_cast<const operate::RoomSettings&>(*file);
       tell_gone(what, operate::settle(operate::room_fields(), settings, room.fields, shared_));
     }
-    auto problem = operate::apply(operate::room_fields(), room.fields, settings);
-    problem = problem ? problem : operate::check_together(settings);
-    if (problem) {
-      say(what + ": what was changed is forgotten, since " + problem->detail);
-      drop(room.fields);
+    drop(what, operate::unfit(operate::room_fields(), settings, room.fields, [](const auto& all) { return operate::check_together(all); }),
+         room.fields, shared_);
+    if (!shared_ && room.made && !room.fields.contains("capacity")) {
+      say(what + " is gone, since nothing says its capacity");
+      return true;
     }
-    return !shared_ && (room.says_nothing() || (room.made && problem));
+    return !shared_ && room.says_nothing();
   }
 
   bool settle_queue(const std::string& name, Overrides& overrides) {
@@ -118,13 +126,11 @@ class Settling {
     }
     operate::QueueSettings settings = static_cast<const operate::QueueSettings&>(*file);
     tell_gone(what, operate::settle(operate::queue_fields(), settings, overrides));
-    auto problem = operate::apply(operate::queue_fields(), overrides, settings);
-    problem = problem ? problem : operate::check_together(settings);
-    problem = problem ? problem : operate::check_capacity(settings, file->capacity);
-    if (problem) {
-      say(what + ": what was changed is forgotten, since " + problem->detail);
-      overrides.clear();
-    }
+    const auto check = [file](operate::QueueSettings& all) {
+      const auto problem = operate::check_together(all);
+      return problem ? problem : operate::check_capacity(all, file->capacity);
+    };
+    drop(what, operate::unfit(operate::queue_fields(), settings, overrides, check), overrides, false);
     return overrides.empty();
   }
 
@@ -194,25 +200,30 @@ void settle_board(MainConf& conf, ngx_log_t* log) {
 
 }  // namespace
 
-void save_settings(const MainConf& conf, Shared& shared, ngx_log_t* log) noexcept {
+void save_settings(const MainConf& conf, Shared& shared, ngx_log_t* log, bool at_once) noexcept {
   Board& board = *shared.board;
-  if (!conf.keep_state) {
+  if (!conf.keep_state || !is_newest(conf) || board.is_saved() || !(at_once || is_time_to_save(board.trouble.at.load()))) {
     return;
   }
   try {
-    while (board.version.load() != board.saved.load()) {
+    const FolderLock folder(conf, at_once);
+    while (!folder.is_busy() && !board.is_saved()) {
       const Published published = read_board(conf);
       if (!replace_file(path_of(conf), published.text, true)) {
         const ngx_err_t error = ngx_errno;
-        std::int64_t last = shared.last_log.load();
-        if (ngx_time() - last >= 60 && shared.last_log.compare_exchange_strong(last, ngx_time())) {
-          ngx_log_error(NGX_LOG_ERR, log, error, "fairway: cannot save changed settings in \"%V\"", &conf.state);
-        }
+        board.trouble.note(error, ngx_time());
+        log_not_saved(conf, board.trouble.last_log, log, "changed settings", error);
         return;
       }
-      board.saved.store(published.version);  // of two workers at once, one sees that this is not the latest and writes again
+      board.trouble.note(0, ngx_time());
+      const Lock lock(conf.zone);
+      if (!is_newest(conf)) {
+        return;
+      }
+      board.saved.store(published.version);
     }
   } catch (...) {
+    board.trouble.note(ENOMEM, ngx_time());
     ngx_log_error(NGX_LOG_ERR, log, 0, "fairway: no memory to save changed settings");
   }
 }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <bitset>
 
+#include "nginx/config.h"
+
 namespace fairway::ngx {
 
 namespace {
@@ -121,6 +123,27 @@ ngx_int_t init_zone(ngx_shm_zone_t* zone, void* old_data) noexcept {
   pool->log_nomem = 0;
   zone->data = shared;
   return NGX_OK;
+}
+
+void begin_generation(MainConf& conf) noexcept {
+  Shared* shared = shared_of(conf.zone);
+  if (shared == nullptr) {
+    return;
+  }
+  const std::uint64_t folder = siphash({0x66616972, 0x77617900}, conf.state.data, conf.state.len);
+  const Lock lock(conf.zone);
+  conf.generation = shared->generation.fetch_add(1) + 1;
+  if (shared->folder != folder) {  // it has nothing yet
+    shared->board->saved.store(0);
+    shared->saved.store(0);
+    shared->board->trouble.note(0, 0);
+    shared->trouble.note(0, 0);
+  }
+  shared->folder = folder;
+}
+
+bool is_newest(const MainConf& conf) noexcept {
+  return ngx_process == NGX_PROCESS_SINGLE || shared_of(conf.zone)->generation.load() == conf.generation;
 }
 
 RoomRow* claim_row(ngx_shm_zone_t* zone, std::string_view name) noexcept {

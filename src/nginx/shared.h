@@ -28,6 +28,7 @@
 
 namespace fairway::ngx {
 
+struct MainConf;
 struct RoomConf;
 
 // $waiting_room_state: how a request was answered. The order is that of kOutcomeNames.
@@ -99,7 +100,9 @@ struct Shared {
   std::atomic<std::uint64_t> token_errors[kTokenErrors];
   std::atomic<std::int64_t> last_tick;      // ms; one worker a second does the housekeeping
   std::atomic<std::uint64_t> saved;         // EndedList::version of the last saved state
-  std::atomic<std::int64_t> last_log;       // Unix seconds; one line a minute about a state file that cannot be written
+  SaveTrouble trouble;                      // with the saved state
+  std::atomic<std::uint64_t> generation;    // of the newest configuration; raised under the lock
+  std::uint64_t folder;                     // hash of its state folder's name; of the master
   std::atomic<std::int64_t> last_full_log;  // Unix seconds; one line a minute about a full store
   OneAddress one_address;                   // of requests that ask a room
   std::atomic<bool> restored;               // the saved state was read into this zone
@@ -136,6 +139,11 @@ std::size_t shared_overhead(std::size_t memory) noexcept;
 
 // Callback of the zone: lays it out when it is new, checks the layout when it is not. Runs before the new configuration is accepted.
 ngx_int_t init_zone(ngx_shm_zone_t* zone, void* old_data) noexcept;
+
+// The master's first word on a configuration that counts from now on: what older workers would still publish or save is refused.
+void begin_generation(MainConf& conf) noexcept;
+// Whether no later configuration counts. Exact with the zone's lock held; without it, it may change at any moment.
+bool is_newest(const MainConf& conf) noexcept;
 
 inline Shared* shared_of(ngx_shm_zone_t* zone) noexcept {
   return zone == nullptr ? nullptr : static_cast<Shared*>(zone->data);

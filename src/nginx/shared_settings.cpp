@@ -1,5 +1,9 @@
 #include "nginx/shared_settings.h"
 
+#include <sys/stat.h>
+
+#include <fstream>
+
 #include "nginx/settings_file.h"
 #include "nginx/worker.h"
 #include "operate/shared_keys.h"
@@ -17,10 +21,23 @@ std::string hex(std::uint64_t value) {
   return text;
 }
 
-// The same after a restart, and not that of another gateway on this or another machine.
+// The running system, whatever its name is; containers of one machine share it.
+std::string machine() {
+  std::ifstream file("/proc/sys/kernel/random/boot_id");
+  std::string id;
+  return file >> id ? id : std::string(reinterpret_cast<const char*>(ngx_cycle->hostname.data), ngx_cycle->hostname.len);
+}
+
+// The same after a restart of nginx, and not that of another gateway on this or another machine: the state folder itself, not its name,
+// which may be the same in several containers. A copied folder is another one.
 std::string gateway_name(const MainConf& conf) {
-  const std::string host(reinterpret_cast<const char*>(ngx_cycle->hostname.data), ngx_cycle->hostname.len);
-  const std::string place = host + ":" + std::string(view(conf.state));
+  std::string place = machine() + " ";
+  struct stat info {};
+  if (::stat(reinterpret_cast<const char*>(conf.state.data), &info) == 0) {
+    place += std::to_string(info.st_dev) + " " + std::to_string(info.st_ino);
+  } else {
+    place += view(conf.state);
+  }
   return hex(siphash({0x66616972, 0x77617900}, place.data(), place.size()));
 }
 
@@ -148,16 +165,16 @@ SharedSettings::Adopted SharedSettings::adopt(const valkey::SettingsReply& reply
     }
     theirs = operate::shared_part(*read);
   }
-  return publish(theirs, reply.stamp, nullptr, "another gateway") ? Adopted::all : Adopted::more;
+  return publish(theirs, reply.stamp, nullptr, "another gateway") == Published::more ? Adopted::more : Adopted::all;
 }
 
-void SharedSettings::taken(const Adjustments& all, std::string_view stamp, const std::vector<std::string>& done, std::string_view from) {
-  publish(operate::shared_part(all), stamp, &done, from);
+bool SharedSettings::taken(const Adjustments& all, std::string_view stamp, const std::vector<std::string>& done, std::string_view from) {
+  return publish(operate::shared_part(all), stamp, &done, from) != Published::too_old;
 }
 
-// True: the store's text with that stamp says all that is known here.
-bool SharedSettings::publish(const Adjustments& theirs, std::string_view stamp, const std::vector<std::string>* done,
-                             std::string_view from) {
+// `all`: the store's text with that stamp says all that is known here.
+SharedSettings::Published SharedSettings::publish(const Adjustments& theirs, std::string_view stamp, const std::vector<std::string>* done,
+                                                  std::string_view from) {
   Live& live = worker_.live();
   Board& board = *worker_.shared().board;
   for (;;) {  // again when another worker was faster
@@ -169,10 +186,13 @@ bool SharedSettings::publish(const Adjustments& theirs, std::string_view stamp, 
     const std::vector<std::string> events = done != nullptr ? *done : differences(ours, merged);
     if (text.size() > Board::kMaxText) {
       worker_.log_not_shared("all changes together are too large");
-      return true;
+      return Published::all;
     }
     {
       const Lock lock(worker_.zone());
+      if (!is_newest(worker_.conf())) {  // its file is not the one that marks are for
+        return Published::too_old;
+      }
       if (merged != ours && !board.publish(live.version(), text)) {
         continue;
       }
@@ -185,8 +205,8 @@ bool SharedSettings::publish(const Adjustments& theirs, std::string_view stamp, 
     }
     forget_deleted(ours, merged);
     live.follow();
-    save_settings(worker_.conf(), worker_.shared(), ngx_cycle->log);
-    return all_of_it;
+    save_settings(worker_.conf(), worker_.shared(), ngx_cycle->log, done != nullptr);
+    return all_of_it ? Published::all : Published::more;
   }
 }
 

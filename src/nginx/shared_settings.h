@@ -34,8 +34,9 @@ class SharedSettings final : private Asker {
   enum class Adopted { all, more, not_understood };
   // Takes over what the store has. `more`: this gateway knows something that is to be offered to the store.
   Adopted adopt(const valkey::SettingsReply& reply);
-  // The store has taken `all`, which has that stamp now; makes it count here. `done`: for the events, from `from`.
-  void taken(const operate::Adjustments& all, std::string_view stamp, const std::vector<std::string>& done, std::string_view from);
+  // The store has taken `all`, which has that stamp now; makes it count here. `done`: for the events, from `from`. False: this worker is
+  // of an earlier configuration, the newer ones will take it from the store.
+  bool taken(const operate::Adjustments& all, std::string_view stamp, const std::vector<std::string>& done, std::string_view from);
 
  private:
   void answered(const valkey::Completion& completion) noexcept override;
@@ -43,7 +44,9 @@ class SharedSettings final : private Asker {
   void ask(valkey::SettingsRequest request) noexcept;
   std::optional<operate::RoomSettings> file(std::string_view room) const;
   std::vector<std::string> differences(const operate::Adjustments& before, const operate::Adjustments& after) const;
-  bool publish(const operate::Adjustments& theirs, std::string_view stamp, const std::vector<std::string>* done, std::string_view from);
+  enum class Published { all, more, too_old };
+  Published publish(const operate::Adjustments& theirs, std::string_view stamp, const std::vector<std::string>* done,
+                    std::string_view from);
   void forget_deleted(const operate::Adjustments& before, const operate::Adjustments& after) noexcept;
   void in_step() noexcept;
   void note_gateways(const valkey::SettingsReply& reply);

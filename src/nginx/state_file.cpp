@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string>
 
-#include "nginx/files.h"
+#include "nginx/state_folder.h"
 
 namespace fairway::ngx {
 
@@ -128,21 +128,30 @@ void restore_line(Shared& shared, ngx_shm_zone_t* zone, std::string_view line, s
 
 }  // namespace
 
-void save_state(const MainConf& conf, Shared& shared, ngx_log_t* log) noexcept {
+void save_state(const MainConf& conf, Shared& shared, ngx_log_t* log, bool at_once) noexcept {
   const std::uint64_t now_version = fingerprint(shared);
-  if (!conf.keep_state || shared.saved.exchange(now_version) == now_version) {
+  if (!conf.keep_state || !is_newest(conf) || shared.saved.load() == now_version ||
+      !(at_once || is_time_to_save(shared.trouble.at.load()))) {
     return;
   }
   try {
+    const FolderLock folder(conf, at_once);
+    if (folder.is_busy()) {
+      return;  // again at the next tick
+    }
     if (!replace_file(path_of(conf), text_of(shared, ngx_time()), false)) {
       const ngx_err_t error = ngx_errno;
-      std::int64_t last = shared.last_log.load();
-      if (ngx_time() - last >= 60 && shared.last_log.compare_exchange_strong(last, ngx_time())) {
-        ngx_log_error(NGX_LOG_ERR, log, error, "fairway: cannot save what the rooms remember in \"%V\"", &conf.state);
-      }
+      shared.trouble.note(error, ngx_time());
+      log_not_saved(conf, shared.trouble.last_log, log, "what the rooms remember", error);
+      return;
+    }
+    shared.trouble.note(0, ngx_time());
+    const Lock lock(conf.zone);
+    if (is_newest(conf)) {
+      shared.saved.store(now_version);
     }
   } catch (...) {
-    shared.saved.store(0);  // no memory for the text: again at the next tick
+    ngx_log_error(NGX_LOG_ERR, log, 0, "fairway: no memory to save what the rooms remember");  // again at the next tick
   }
 }
 

@@ -7,8 +7,9 @@
 
 namespace fairway::ngx {
 
-// Writes the file when something in it changed; an error is logged once a minute.
-void save_state(const MainConf& conf, Shared& shared, ngx_log_t* log) noexcept;
+// Writes the file when something in it changed; a worker of an older configuration leaves that to the newer ones. An error is logged once
+// a minute and kept in `shared`; unless `at_once`, it is tried again every few seconds only.
+void save_state(const MainConf& conf, Shared& shared, ngx_log_t* log, bool at_once) noexcept;
 // Reads it into a fresh zone; a line that is not understood is passed over. Called by the master before workers start.
 void restore_state(const MainConf& conf, ngx_log_t* log) noexcept;
 

@@ -1,5 +1,7 @@
 #include "nginx/warnings.h"
 
+#include <system_error>
+
 #include "nginx/queue_worker.h"
 
 namespace fairway::ngx {
@@ -8,6 +10,47 @@ namespace {
 
 bool lately(std::int64_t then, std::int64_t now) noexcept {
   return then != 0 && now - then < OneAddress::kQuiet;
+}
+
+// One part in so many of the memory store free: sessions that come now may be the last ones.
+constexpr std::size_t kNearlyFull = 10;
+
+void about_memory(Worker& worker, std::vector<Warning>& all) {
+  if (worker.store() != nullptr) {
+    return;
+  }
+  std::size_t free = 0;
+  {
+    const Lock lock(worker.zone());
+    free = worker.shared().store->free_for_sessions();
+  }
+  const std::size_t size = worker.conf().memory;
+  const bool was_full = lately(worker.shared().last_full_log.load(std::memory_order_relaxed), ngx_time());
+  if (free < size / kNearlyFull || was_full) {
+    all.push_back({"store_full", std::string(was_full ? "The store had no memory for newcomers in the last hour, who got the busy answer"
+                                                      : "The store is nearly full") +
+                                     ": " + std::to_string(free / 1024) + "k of " + std::to_string(size / 1024) +
+                                     "k are left for sessions. Give \"fairway_store memory\" more, or lower \"max_waiting\"."});
+  }
+}
+
+std::string not_saved(const MainConf& conf, const char* what, const SaveTrouble& trouble) {
+  const auto why = std::generic_category().message(trouble.error.load(std::memory_order_relaxed));
+  return std::string(what) + " cannot be saved in \"" + std::string(view(conf.state)) + "\" (" + why +
+         "). Everything counts now, in every worker, but would be lost with nginx: make room there or mend the folder. It is tried again "
+         "every "
+         "few seconds.";
+}
+
+void about_saving(Worker& worker, std::vector<Warning>& all) {
+  const MainConf& conf = worker.conf();
+  const Shared& shared = worker.shared();
+  if (conf.keep_state && !shared.board->is_saved() && shared.board->trouble.error.load() != 0) {
+    all.push_back({"state_not_saved", not_saved(conf, "What operators changed last", shared.board->trouble)});
+  }
+  if (conf.keep_state && shared.trouble.error.load() != 0) {
+    all.push_back({"state_not_saved", not_saved(conf, "What the rooms remember of visitors", shared.trouble)});
+  }
 }
 
 void about_files(const MainConf& conf, std::vector<Warning>& all) {
@@ -117,6 +160,8 @@ OtherGateways other_gateways(Worker& worker) {
 std::vector<Warning> warnings_of(Worker& worker) {
   std::vector<Warning> all;
   about_files(worker.conf(), all);
+  about_saving(worker, all);
+  about_memory(worker, all);
   about_rooms(worker, all);
   about_shared_settings(worker, all);
   about_keys(worker, all);

@@ -72,13 +72,14 @@ ngx_int_t Worker::start(ngx_cycle_t* cycle) noexcept {
     ngx_log_error(NGX_LOG_EMERG, cycle->log, 0, "fairway: no memory for the worker");
     return NGX_ERROR;
   }
+  save_settings(*conf, instance_->shared(), cycle->log, false);  // after a reload the folder may be another one
   add_timer(&instance_->tick_, conf->store == nullptr ? kTick : kSync);
   return NGX_OK;
 }
 
 void Worker::stop() noexcept {
   if (instance_ != nullptr) {
-    instance_->save(instance_->cycle_->log);
+    instance_->save(instance_->cycle_->log, true);
     delete_timer(&instance_->tick_);
     delete instance_;
     instance_ = nullptr;
@@ -237,8 +238,10 @@ void Worker::tick() noexcept {
   for (const RoomConf* room : live_.rooms()) {
     keep_house(*room);
   }
+  for (int calls = 0; calls < kCallsPerTick && !clean_store(); ++calls) {  // of rooms whose deletion nobody waited for
+  }
   record_history();
-  save(cycle_->log);
+  save(cycle_->log, false);
 }
 
 void Worker::keep_house(const RoomConf& room) noexcept {
@@ -259,9 +262,9 @@ void Worker::keep_house(const RoomConf& room) noexcept {
   }
 }
 
-void Worker::save(ngx_log_t* log) noexcept {
-  save_settings(conf_, shared(), log);
-  save_state(conf_, shared(), log);
+void Worker::save(ngx_log_t* log, bool at_once) noexcept {
+  save_settings(conf_, shared(), log, at_once);
+  save_state(conf_, shared(), log, at_once);
 }
 
 }  // namespace fairway::ngx

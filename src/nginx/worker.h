@@ -60,8 +60,12 @@ class Worker {
   bool is_cut(const RoomConf& room, const Token& token, const Network& network) noexcept;
   // Notes where a session is; true when that makes too many networks for one session.
   bool see(const RoomConf& room, const Sid& sid, const Network& network) noexcept;
-  // Forgets a room that is gone, in bounded steps; true when nothing of it is left.
+  // Forgets a room that is gone, and refuses everybody who was in it or in line, also in a later room of that name. True when nothing of it
+  // is left; else clean_store() does a bounded step of what remains.
   bool forget(const RoomConf& room) noexcept;
+  bool clean_store() noexcept;
+  // Whether the memory store can hold one more room; a shared one says so when it is asked.
+  bool fits_room() noexcept;
   // False: more than allowed. `refund` takes a counted entry back.
   bool allow_poll(const RoomConf& room, const Sid& sid) noexcept;
   bool allow_entry(const RoomConf& room, const sockaddr* address) noexcept;
@@ -82,6 +86,8 @@ class Worker {
   void log_full(const RoomConf& room) noexcept;
   // Changed settings cannot be shared, though the store answers.
   void log_not_shared(const std::string& why) noexcept;
+  // Whether what operators have changed would be there after a restart.
+  bool settings_saved() noexcept { return conf_.keep_state && shared().board->is_saved(); }
   // A token valid until then was given out.
   void token_given(const RoomConf& room, std::int64_t expires) noexcept;
   void count(const RoomConf& room, Outcome outcome) noexcept {
@@ -95,7 +101,7 @@ class Worker {
   void tick() noexcept;
   static bool is_due(std::atomic<std::int64_t>& last_time, ngx_msec_t period) noexcept;
   void keep_house(const RoomConf& room) noexcept;
-  void save(ngx_log_t* log) noexcept;
+  void save(ngx_log_t* log, bool at_once) noexcept;
   void note(const RoomConf& room, const room::Summary& summary) noexcept;      // under the lock
   void add_cut(const RoomConf& room, const room::CutNotice& notice) noexcept;  // likewise
   void record_history() noexcept;

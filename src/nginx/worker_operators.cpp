@@ -60,11 +60,11 @@ void Worker::add_cut(const RoomConf& room, const room::CutNotice& notice) noexce
 bool Worker::is_cut(const RoomConf& room, const Token& token, const Network& network) noexcept {
   const operate::CutList& cuts = room.row->cuts;
   const bool is_pass = token.kind == TokenKind::pass;
-  if (cuts.latest() == 0 || (is_pass && token.admitted >= cuts.latest())) {
+  if (cuts.latest() == 0 || (is_pass && token.admitted > cuts.latest())) {
     return false;
   }
   const Lock lock(zone_);
-  return is_pass ? cuts.hits_pass(token.admitted, network, ngx_time()) : cuts.hits_ticket(token.number, network, ngx_time());
+  return is_pass ? cuts.hits_pass(token.admitted, token.number, network, ngx_time()) : cuts.hits_ticket(token.number, network, ngx_time());
 }
 
 bool Worker::see(const RoomConf& room, const Sid& sid, const Network& network) noexcept {
@@ -81,10 +81,24 @@ bool Worker::see(const RoomConf& room, const Sid& sid, const Network& network) n
 
 bool Worker::forget(const RoomConf& room) noexcept {
   const Lock lock(zone_);
-  room.row->remember({});
-  room.row->summary = {};
-  room.row->rate = {};
+  RoomRow& row = *room.row;
+  if (store_ == nullptr) {  // a shared store was told of the cut, and tells of it
+    add_cut(room, {{{}, true}, std::max(wall_clock_us(), row.summary.now), row.memory().last_number, 0});
+  }
+  row.remember({});
+  row.summary = {};
+  row.rate = {};
   return store_ != nullptr || shared().store->remove(view(room.name), ngx_pid);
+}
+
+bool Worker::fits_room() noexcept {
+  const Lock lock(zone_);
+  return store_ != nullptr || shared().store->fits_room(ngx_pid);
+}
+
+bool Worker::clean_store() noexcept {
+  const Lock lock(zone_);
+  return store_ != nullptr || shared().store->clean(ngx_pid);
 }
 
 void Worker::record_history() noexcept {

@@ -130,13 +130,19 @@ std::optional<Adjustments> Adjustments::parse(std::string_view text, std::string
     }
     return found;
   } catch (const json::parse_error& error) {
-    why = "it is no JSON (byte " + std::to_string(error.byte) + ")";
+    why = "it is no JSON (it " + where_json_ends(error.byte, text.size()) + ")";
   } catch (const json::exception&) {
     why = "something is missing or of the wrong type";
   } catch (const std::invalid_argument& error) {
     why = error.what();
   }
   return std::nullopt;
+}
+
+std::string where_json_ends(std::size_t byte, std::size_t size) {
+  const std::string all = std::to_string(size);
+  return byte > size ? "ends too early, after " + all + (size == 1 ? " byte" : " bytes")
+                     : "goes wrong at byte " + std::to_string(byte) + " of " + all;
 }
 
 std::vector<std::string_view> words_of(Form form, std::size_t at_most, std::string_view value) {

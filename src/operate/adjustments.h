@@ -59,6 +59,9 @@ struct Adjustments {
   static std::optional<Adjustments> parse(std::string_view text, std::string& why);
 };
 
+// Where a text stops being JSON, by the parser's count: "goes wrong at byte 5 of 8", or "ends too early, after 8 bytes".
+std::string where_json_ends(std::size_t byte, std::size_t size);
+
 // The value's words: one for free text, else what blanks separate (at most `at_most` + 1 of them).
 std::vector<std::string_view> words_of(Form form, std::size_t at_most, std::string_view value);
 
@@ -101,15 +104,15 @@ std::optional<Problem> apply(std::span<const Field<Conf>> fields, const Override
   return std::nullopt;
 }
 
-// Takes away the overrides of fields for which the file says something else than when they were made, and tells their names. `shared`:
-// they may go on counting at other gateways, so they are only marked.
+// Takes away the overrides of fields for which the file says something else than when they were made, and tells their names; one of a
+// field that is not known is left to unfit(). `shared`: they may go on counting at other gateways, so they are only marked.
 template <class Conf>
 std::vector<std::string> settle(std::span<const Field<Conf>> fields, const Conf& file, Overrides& overrides, bool shared = false) {
   std::vector<std::string> gone;
   for (auto entry = overrides.begin(); entry != overrides.end();) {
     Override& override = entry->second;
     const Field<Conf>* field = find_field(fields, entry->first);
-    if (override.over || (field != nullptr && field->get(file) == override.file_here())) {
+    if (override.over || field == nullptr || field->get(file) == override.file_here()) {
       ++entry;
       continue;
     }

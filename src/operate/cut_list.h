@@ -1,7 +1,8 @@
 // What a gateway keeps of evictions, beside the store: passes and tickets from before one are refused at once, also after a restart
 // that lost the store's memory. Plain data for shared memory (all zero: empty); the caller locks, but for latest().
 //
-// Tokens tell the second of admission, so a pass of the very second of the cut is not decided here: the store knows better.
+// Tokens tell the second of admission. A pass of the very second of the cut is decided by its number when the cut was of the line, too:
+// whoever came later has a larger one. Else it is not decided here: the store knows better.
 #pragma once
 
 #include <algorithm>
@@ -38,8 +39,10 @@ class CutList {
   // Of the cuts so far, Unix seconds; 0: there was none. Passes issued up to then are not taken on their word.
   std::int64_t latest() const noexcept { return latest_.load(std::memory_order_acquire); }
 
-  bool hits_pass(std::int64_t admitted, const Network& network, std::int64_t now) const noexcept {
-    return any(network, now, [admitted](const CutEntry& entry) { return admitted < entry.at; });
+  bool hits_pass(std::int64_t admitted, std::uint64_t number, const Network& network, std::int64_t now) const noexcept {
+    return any(network, now, [=](const CutEntry& entry) {
+      return admitted < entry.at || (admitted == entry.at && number != 0 && number <= entry.number);
+    });
   }
   bool hits_ticket(std::uint64_t number, const Network& network, std::int64_t now) const noexcept {
     return any(network, now, [number](const CutEntry& entry) { return number != 0 && number <= entry.number; });

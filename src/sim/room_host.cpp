@@ -12,11 +12,11 @@ constexpr std::size_t kRest = 1'048'576;
 
 }  // namespace
 
-RoomHost::RoomHost(std::uint64_t records, std::uint64_t expected) {
+RoomHost::RoomHost(std::uint64_t records) {
   const std::size_t size = kRest + records * kPerRecord;
   block_.reset(::operator new (size, std::align_val_t{64}));
   Arena* arena = Arena::create(block_.get(), size);
-  state_ = new (arena->take_table(sizeof(room::RoomState))) room::RoomState(*arena, expected);
+  state_ = new (arena->take_table(sizeof(room::RoomState))) room::RoomState(*arena);
 }
 
 RoomHost::~RoomHost() {

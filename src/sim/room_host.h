@@ -14,8 +14,8 @@ namespace fairway::sim {
 
 class RoomHost {
  public:
-  // Memory for `records` sessions, taken from the system as it is used; the hash table is made for `expected` of them.
-  RoomHost(std::uint64_t records, std::uint64_t expected);
+  // Memory for `records` sessions, taken from the system as it is used.
+  explicit RoomHost(std::uint64_t records);
   ~RoomHost();
   RoomHost(const RoomHost&) = delete;
   RoomHost& operator=(const RoomHost&) = delete;

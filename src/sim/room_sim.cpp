@@ -36,7 +36,7 @@ Sid sid_of(std::uint64_t serial) noexcept {
 RoomSimulation::RoomSimulation(const RoomPlan& plan, const std::function<void(const RoomProgress&)>& progress)
     : plan_(plan),
       progress_(progress),
-      host_(records_of(plan), std::min(records_of(plan), std::uint64_t{plan.settings.capacity} + plan.settings.max_waiting)),
+      host_(records_of(plan)),
       random_(plan.seed),
       arrivals_(plan.arrivals, plan.visitors, plan.over, mix(plan.seed)),
       next_arrival_(arrivals_.next()),

@@ -152,7 +152,7 @@ def test_nearly_all_from_one_address(operated):
     running, operator = operated("entries_per_ip off;")
     for _ in range(1001):
         request(running.address, "GET", "/api")
-    assert "set_real_ip_from" in warnings(operator)["one_address"] and running.log.count("nearly all requests come from one address") == 1
+    assert "set_real_ip_from" in warnings(operator)["one_address"] and running.log.count("nearly all requests come from one address in 127.0.0.0/24: ") == 1
 
 
 def test_a_state_folder_that_cannot_be_used(gateway, origin, tmp_path):

@@ -1,10 +1,12 @@
 """Rooms that the console makes and attaches to hosts, and what becomes of changes over reload, restart and a damaged file."""
 
 import json
+import time
 
 import pytest
 
 from harness.http1 import request
+from harness.limits import scaled
 from harness.nginx import ReloadRefused
 from harness.operator import CONSOLE, Operator
 from harness.visitor import PAGE, Visitor
@@ -49,6 +51,26 @@ def test_a_room_is_made_attached_and_deleted(console):
     assert waiter.request("GET", "/__fairway/flash-1/status").status == 404
     operator.put("rooms/flash-1", {"capacity": 1, "attach": [{"host": "localhost"}]}, status=201)
     assert operator.get("rooms/flash-1")["inside"] == 0  # nothing is left of the first
+
+
+def test_a_room_that_is_made_again_has_nothing_of_the_first(console):
+    running, operator = console(workers=2)
+    room = {"capacity": 2, "refresh": "1s", "attach": [{"host": "localhost"}]}
+    operator.put("rooms/flash", room, status=201)
+    old = [Visitor(running.address, "flash") for _ in range(4)]
+    assert [visitor.page("/").status for visitor in old] == [200, 200, 429, 429]
+    operator.delete("rooms/flash")
+    operator.put("rooms/flash", room, status=201)
+    new = [Visitor(running.address, "flash") for _ in range(2)]
+    assert [visitor.page("/").status for visitor in new] == [200, 200]
+    sids = [(visitor.passed or visitor.ticket).sid for visitor in old]
+    for again in range(2):  # young passes, then such as have to be asked about
+        assert [visitor.page("/").status for visitor in old] == [429] * 4
+        assert operator.get("rooms/flash")["inside"] == 2
+        time.sleep(scaled(1.1))
+    assert not set(sids) & {visitor.ticket.sid for visitor in old}
+    running.restart()
+    assert [visitor.page("/").status for visitor in old + new] == [429] * 4 + [200] * 2
 
 
 def test_the_most_specific_place_wins(console):
@@ -193,7 +215,10 @@ def test_an_override_that_the_file_makes_impossible_is_dropped(console):
     running, operator = console(WITH_FILE.replace("@MORE@", ""))
     operator.put("rooms/sale", {"refresh": "2m", "capacity": 9})
     running.reload(WITH_FILE.replace("@MORE@", "session_timeout 1m;"))
-    assert operator.get("rooms/sale")["settings"]["refresh"] == "15s" and '"refresh" (2m) must be at most half' in running.log
+    assert operator.get("rooms/sale")["settings"]["refresh"] == "15s" and operator.get("rooms/sale")["file"] == {"capacity": 1}
+    assert 'room sale: the change of "refresh" is forgotten, since "refresh" (2m) must be at most half' in running.log
+    running.restart()
+    assert operator.get("rooms/sale")["settings"]["capacity"] == 9
 
 
 def test_a_refused_reload_changes_nothing(console):
@@ -205,8 +230,8 @@ def test_a_refused_reload_changes_nothing(console):
 
 
 @pytest.mark.parametrize("damage, said", [
-    (lambda text: text[: len(text) // 2], "it is no JSON (byte"),
-    (lambda text: "", "it is no JSON (byte"),
+    (lambda text: text[: len(text) // 2], "it is no JSON (it ends too early, after"),
+    (lambda text: "", "it is no JSON (it ends too early, after"),
     (lambda text: text.replace('"version": 1', '"version": 2'), "it is of another version"),
     (lambda text: text.replace('"made"', '"mode2"'), "something is missing or of the wrong type"),
     (lambda text: text.replace("flash", "Flash"), "a name is not of its form"),
@@ -233,10 +258,42 @@ def test_a_value_that_is_not_allowed_any_more_is_passed_over(console):
     file = running.state / "settings"
     text = json.loads(file.read_text())
     text["rooms"]["sale"]["fields"]["capacity"]["value"] = "-5"
+    text["rooms"]["sale"]["fields"]["speed"] = {"value": "1", "file": "1"}
     file.write_text(json.dumps(text))
     running.start()
-    assert operator.get("rooms/sale")["settings"]["capacity"] == 1 and operator.get("rooms/flash")["settings"]["capacity"] == 3
-    assert "room sale: what was changed is forgotten, since" in running.log
+    shown = operator.get("rooms/sale")["settings"]
+    assert shown["capacity"] == 1 and shown["message"] and operator.get("rooms/flash")["settings"]["capacity"] == 3
+    for field, why in [("capacity", '"capacity" must be'), ("speed", 'there is no setting "speed"')]:
+        assert f'room sale: the change of "{field}" is forgotten, since {why}' in running.log
+    assert "was changed in nginx.conf" not in running.log
+
+
+def test_a_made_room_without_its_capacity_is_gone(console):
+    running, operator = console()
+    operator.put("rooms/flash", {"capacity": 3, "rate": "9/m"}, status=201)
+    running.stop()
+    file = running.state / "settings"
+    file.write_text(file.read_text().replace('"value": "3"', '"value": "many"'))
+    running.start()
+    assert operator.refused(404, "GET", "rooms/flash") and "room flash is gone, since nothing says its capacity" in running.log
+
+
+def test_a_queues_change_that_does_not_fit_goes_alone(gateway, origin):
+    site = "fair_queue app { concurrency 10; @MORE@ }" + AUTO.replace("waiting_room auto", "fair_queue app")
+    running = gateway(site.replace("@MORE@", ""), origin=origin)
+    operator = Operator(running)
+    operator.put("queues/app", {"concurrency": 4, "timeout": "3s"})
+    running.reload(site.replace("@MORE@", "light_lane 6;"))
+    shown = operator.get("queues/app")
+    assert (shown["settings"]["concurrency"], shown["settings"]["timeout"], shown["file"]) == (10, "3s", {"timeout": "10s"})
+    assert 'queue app: the change of "concurrency" is forgotten, since "light_lane" must be' in running.log
+    running.stop()
+    text = json.loads((running.state / "settings").read_text())
+    text["queues"]["app"]["speed"] = {"value": "1", "file": "1"}
+    (running.state / "settings").write_text(json.dumps(text))
+    running.start()
+    assert 'queue app: the change of "speed" is forgotten, since there is no setting "speed"' in running.log
+    assert "was changed in nginx.conf" not in running.log and operator.get("queues/app")["settings"]["timeout"] == "3s"
 
 
 def test_nginx_t_neither_reads_nor_writes_settings(console):

@@ -166,7 +166,7 @@ def test_an_eviction_outlives_the_store(operated):
 
 
 @pytest.mark.parametrize("body, field", [
-    ({}, None), ({"line": True}, None), ({"all": True, "sid": "0" * 32}, None), ({"all": False}, "all"), ({"sid": "xyz"}, "sid"),
+    ({}, "all"), ({"line": True}, "all"), ({"all": True, "sid": "0" * 32}, "sid"), ({"all": False}, "all"), ({"sid": "xyz"}, "sid"),
     ({"network": "203.0.113.0/25"}, "network"), ({"network": "all"}, "network"), ({"network": "2001:db8::/32"}, "network"), ({"sid": 5}, "sid"),
     ({"all": True, "line": "yes"}, "line"), ({"everybody": True}, "everybody"),
 ])

@@ -44,7 +44,7 @@ def test_a_queue_at_rest(queue):
     assert shown == {
         "name": "app", "concurrency": 1, "running": 0, "waiting": 0, "waits": {"p50": 0.0, "p90": 0.0, "p99": 0.0}, "bad_costs": 0,
         "totals": {"direct": 0, "queued": 0, "full": 0, "evicted": 0, "timeout": 0, "cancelled": 0, "bypassed": 0},
-        "settings": SETTINGS, "file": {}, "fixed": FIXED,
+        "settings": SETTINGS, "file": {}, "saved": True, "fixed": FIXED,
     }
     assert operator.get("queues") == {"queues": [shown]}
 

@@ -44,6 +44,13 @@ def test_unknown_names_in_changes(operated, method, path):
     assert "of that name" in operator.refused(404, method, path, {"mode": "hold"})["detail"]
 
 
+def test_every_status_has_its_phrase(operated):
+    _, operator = operated()
+    assert operator.call("PUT", "rooms/sale", {"capacity": -1}).reason == "Unprocessable Content"
+    assert operator.call("PUT", "rooms/none-", {}, headers=[("If-Match", "x")]).reason == "Precondition Failed"
+    assert operator.call("PUT", "rooms/sale", {"capacity": 1}).reason == "OK"
+
+
 def test_head(operated):
     running, operator = operated()
     answer = request(operator.address, "HEAD", "/fairway/api/rooms/sale")
@@ -82,9 +89,9 @@ def test_a_type_with_parameters(operated):
 
 
 @pytest.mark.parametrize("raw, said", [
-    (b"", "is not JSON: it goes wrong at byte"), (b"{", "at byte 2 of 1"), (b'{"capacity": 5', "at byte 15 of 14"), (b'{"capacity": 05}', "at byte"), (b"capacity=5", "at byte 1"),
+    (b"", "is not JSON: it ends too early, after 0 bytes."), (b"{", "it ends too early, after 1 byte."), (b'{"capacity": 5', "it ends too early, after 14 bytes."), (b'{"capacity": 5}}', "goes wrong at byte 16 of 16."), (b'{"capacity": 05}', "at byte"), (b"capacity=5", "at byte 1"),
     (b"[]", "must be a JSON object"), (b"5", "must be a JSON object"), (b"null", "must be a JSON object"), (b'"x"', "must be a JSON object"),
-    (b'{"message": "\xff"}', "at byte"), (b'{"message": "a\nb"}', "at byte"), (b"[" * 60_000, "is not JSON"), (b'{"a":' * 10_000, "is not JSON"),
+    (b'{"message": "\xff"}', "at byte"), (b'{"message": "a\nb"}', "at byte"), (b"[" * 60_000, "it ends too early, after 60000 bytes."), (b'{"a":' * 10_000, "is not JSON"),
     (b'{"capacity": 5} x', "at byte"), (b'{"capacity": NaN}', "at byte"), (b"\xef\xbb\xbf[]", "must be a JSON object"),
 ])
 def test_bad_json_gets_a_sentence(operated, raw, said):
@@ -122,6 +129,20 @@ def test_a_slow_body_and_one_that_never_comes(operated):
         gone.reset()
         slow.send(b'city": 7}')
         assert slow.read_response().json["settings"]["capacity"] == 7
+
+
+def test_a_body_that_comes_after_a_reload_is_not_judged_by_the_old_file(operated):
+    running, operator = operated(workers=2)
+    with Connection(operator.address) as slow:
+        slow.send(b"PUT /fairway/api/rooms/sale HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 17\r\n\r\n{\"refr")
+        wait_until(lambda: len(running.workers()) == 2)
+        running.reload(running.http.replace("capacity 1;", "capacity 1; session_timeout 1m;"))
+        slow.send(b'esh": "2m"}')
+        answer = slow.read_response()
+    assert (answer.status, answer.headers.get("Retry-After"), answer.headers.get("Content-Type")) == (503, "2", "application/problem+json")
+    assert "reloaded" in answer.json["detail"] and operator.get("rooms/sale")["file"] == {}
+    assert operator.refused(422, "PUT", "rooms/sale", {"refresh": "2m"})["field"] == "refresh"
+    assert operator.put("rooms/sale", {"refresh": "20s"})["settings"]["refresh"] == "20s"
 
 
 def test_a_caller_that_leaves_before_the_answer(operated):

@@ -16,7 +16,7 @@ def test_a_room_of_the_file_is_shown_with_its_settings(operated):
     shown = operator.get("rooms/sale")
     assert shown == {
         "name": "sale", "defined": "nginx.conf", "mode": "normal", "inside": 0, "reserved": 0, "granted": 0, "waiting": 0, "admitted_total": 0, "abandoned_total": 0,
-        "admissions_per_second": 0.0, "eta": 0, "recovering": False, "store": {"kind": "memory", "reachable": True}, "settings": SETTINGS, "file": {},
+        "admissions_per_second": 0.0, "eta": 0, "recovering": False, "store": {"kind": "memory", "reachable": True}, "settings": SETTINGS, "file": {}, "saved": True,
     }
     assert operator.get("rooms") == {"rooms": [shown]}
 

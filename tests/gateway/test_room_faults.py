@@ -12,13 +12,14 @@ import pytest
 from harness.http1 import request
 from harness.limits import scaled, wait_until
 from harness.nginx import ReloadRefused, check
+from harness.operator import CONSOLE, Operator
 from harness.visitor import Visitor, crowd
 
 LINE = """
     fairway_store memory @MEMORY@;
     waiting_room sale { capacity @CAPACITY@; poll_interval 100ms 1s; polls_per_session 1000/s; grant_timeout 5s; @SETTINGS@ }
     server { listen @LISTEN@; location / { waiting_room sale; proxy_set_header X-Session $waiting_room_session; proxy_pass http://@ORIGIN@; } }
-"""
+""" + CONSOLE
 WINDOW = 6  # s: poll_interval MAX + 5 s
 
 
@@ -186,6 +187,12 @@ def test_full_memory_is_busy_and_loses_nothing(gateway, origin):
     assert set(answers) == {"waiting", "busy"} and answers.count("waiting") > 300
     assert running.metrics().get("fairway_store_calls_total", result="full") > 0
     assert 1 <= running.log.count("no memory") <= 1 + (time.monotonic() - begun) // 60  # one a minute
+    assert running.metrics().get("fairway_store_memory_bytes") == 256 * 1024 and running.metrics().get("fairway_store_memory_free_bytes") < 512
+    operator = Operator(running)
+    assert operator.get("health")["store"]["free_bytes"] < 512
+    assert "store_full" in {warning["code"] for warning in operator.get("health")["warnings"]}
+    assert "no memory left for one more room" in operator.refused(503, "PUT", "rooms/more", {"capacity": 1})["detail"]
+    assert operator.refused(404, "GET", "rooms/more")
     time.sleep(1.2)
     assert [visitor.page("/").status for visitor in inside] == [200, 200]
     assert [visitor.status().json["rank"] for visitor in first] == [1, 2, 3]

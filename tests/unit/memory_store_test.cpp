@@ -113,6 +113,49 @@ TEST_F(MemoryStoreTest, RemovingALargeRoomTakesSeveralCallsAndGivesItsMemoryBack
   EXPECT_GE(store->free_bytes() + 1024, before);
 }
 
+TEST_F(MemoryStoreTest, ARemovedRoomHasNothingToDoWithALaterOneOfItsName) {
+  settings.capacity = 2000;
+  for (std::uint64_t i = 1; i <= 1500; ++i) {
+    Visitor v{.sid = sid_of(i)};
+    ASSERT_EQ(one("sale", Kind::enter, v).state, State::admitted);
+  }
+  EXPECT_FALSE(store->remove("sale", kPid));
+  std::array<char, MemoryStore::kMaxName> out;
+  EXPECT_EQ(store->next_room("", out, kPid), 0U);
+  Visitor v{.sid = sid_of(9999)};
+  EXPECT_EQ(one("sale", Kind::enter, v).state, State::admitted);
+  EXPECT_EQ(summary.inside, 1U) << "while the old one is being cleared away";
+  EXPECT_TRUE(store->clean(kPid));
+  EXPECT_TRUE(store->clean(kPid));
+  EXPECT_EQ(one("sale", Kind::heartbeat, v).state, State::admitted);
+  EXPECT_EQ(summary.inside, 1U);
+}
+
+TEST_F(MemoryStoreTest, AnEmptyRoomTakesLittle) {
+  settings.max_waiting = 10'000'000;
+  const std::size_t before = store->free_bytes();
+  for (int room = 0; room < 100; ++room) {
+    Visitor v{.sid = sid_of(1)};
+    ASSERT_EQ(one("room-" + std::to_string(room), Kind::enter, v).state, State::admitted);
+  }
+  EXPECT_LT(before - store->free_bytes(), 100U * 5000);
+}
+
+TEST_F(MemoryStoreTest, TellsWhetherOneMoreRoomFits) {
+  EXPECT_TRUE(store->fits_room(kPid));
+  std::array<char, MemoryStore::kMaxName> out;
+  EXPECT_EQ(store->next_room("", out, kPid), 0U) << "it made none";
+  settings.capacity = 1'000'000;
+  Visitor v;
+  for (std::uint64_t i = 1; v.number != 0 || i == 1; ++i) {
+    v = {.sid = sid_of(i)};
+    one("sale", Kind::enter, v);
+  }
+  EXPECT_LT(store->free_for_sessions(), 2 * Arena::kRecord);
+  EXPECT_FALSE(store->fits_room(kPid));
+  EXPECT_GT(store->free_bytes(), 0U) << "a part is kept for tables";
+}
+
 TEST_F(MemoryStoreTest, TooManyRoomsAreBusyAndHarmNobody) {
   Visitor first{.sid = sid_of(1)};
   one("first", Kind::enter, first);
@@ -180,13 +223,18 @@ TEST_F(MemoryStoreTest, EveryKindOfCallNoticesATornBlock) {
   EXPECT_EQ(store->free_bytes(), 0U);
   EXPECT_EQ(store->next_room("", out, kPid), 0U);
   tear();
+  EXPECT_EQ(store->free_for_sessions(), 0U);
   EXPECT_TRUE(store->remove("sale", kPid));
+  tear();
+  EXPECT_TRUE(store->clean(kPid));
+  tear();
+  EXPECT_TRUE(store->fits_room(kPid));
   tear();
   Changes changes;
   EXPECT_EQ(store->stats("sale", now, settings, memory, 0, changes, kPid).inside, 0U);
   tear();
   EXPECT_TRUE(store->cut("sale", now, settings, memory, Cut{}, summary, kPid).done);
-  EXPECT_EQ(store->rebuilt(), 4U);
+  EXPECT_EQ(store->rebuilt(), 6U);
 }
 
 // A process is killed at a random moment inside a call, again and again; whatever it left, the next one goes on: nobody is inside

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "operate/fit.h"
 #include "operate/settings_json.h"
 
 namespace fairway::operate {
@@ -79,8 +80,8 @@ TEST(Settling, TheFileWinsWhereItChanged) {
   RoomSettings file;
   file.settings.capacity = 10;
   Overrides overrides = {{"capacity", {"20", "10"}}, {"rate", {"5/s", "off"}}, {"refresh", {"5s", "20s"}}, {"gone", {"1", "1"}}};
-  EXPECT_EQ(settle(room_fields(), file, overrides), (std::vector<std::string>{"gone", "refresh"}));
-  EXPECT_EQ(overrides.size(), 2U);
+  EXPECT_EQ(settle(room_fields(), file, overrides), std::vector<std::string>{"refresh"});
+  EXPECT_EQ(overrides.size(), 3U) << "what is no setting did not change in the file";
   file.settings.capacity = 11;
   EXPECT_EQ(settle(room_fields(), file, overrides), std::vector<std::string>{"capacity"});
   EXPECT_TRUE(overrides.contains("rate"));
@@ -89,6 +90,61 @@ TEST(Settling, TheFileWinsWhereItChanged) {
 TEST(Settling, AnUnknownFieldStopsApplying) {
   RoomSettings room;
   EXPECT_EQ(apply(room_fields(), {{"speed", {"5", "1"}}}, room)->field, "speed");
+}
+
+std::vector<std::string> unfit_fields(const RoomSettings& file, const Overrides& overrides) {
+  std::vector<std::string> names;
+  for (const Problem& problem : unfit(room_fields(), file, overrides, [](const RoomSettings& all) { return check_together(all); })) {
+    EXPECT_FALSE(problem.detail.empty());
+    names.push_back(problem.field);
+  }
+  return names;
+}
+
+TEST(Fitting, OnlyWhatDoesNotFitGoes) {
+  RoomSettings file;
+  const Overrides overrides = {{"capacity", {"20", "0"}}, {"message", {"hello", ""}}, {"rate", {"5/s", "off"}}, {"refresh", {"2m", "15s"}}};
+  EXPECT_EQ(unfit_fields(file, overrides), std::vector<std::string>{});
+  file.settings.session_timeout = 60'000'000;
+  EXPECT_EQ(unfit_fields(file, overrides), std::vector<std::string>{"refresh"});
+}
+
+TEST(Fitting, EachThatIsNotAllowedByItselfGoesAndIsNamed) {
+  const Overrides overrides = {{"capacity", {"-5", "0"}}, {"rate", {"5/s", "off"}}, {"speed", {"1", "1"}}};
+  EXPECT_EQ(unfit_fields({}, overrides), (std::vector<std::string>{"capacity", "speed"}));
+}
+
+TEST(Fitting, OfAContradictionAsFewAsWillDo) {
+  RoomSettings file;
+  // both rules broken by the one: it goes
+  Overrides overrides = {{"refresh", {"4m", "15s"}}, {"session_max", {"9m", "off"}}, {"session_timeout", {"5m", "10m"}}};
+  EXPECT_EQ(unfit_fields(file, overrides), std::vector<std::string>{"refresh"});
+  overrides = {{"refresh", {"20s", "15s"}}, {"session_max", {"2m", "off"}}, {"session_timeout", {"30s", "10m"}}};
+  EXPECT_EQ(unfit_fields(file, overrides), std::vector<std::string>{"refresh"}) << "either of two would do: the first by name";
+  file.settings.session_timeout = 60'000'000;  // two that contradict the file, and nothing else
+  overrides = {{"capacity", {"7", "0"}}, {"refresh", {"50s", "15s"}}, {"session_max", {"40s", "off"}}};
+  EXPECT_EQ(unfit_fields(file, overrides), (std::vector<std::string>{"refresh", "session_max"}));
+}
+
+TEST(Fitting, WhatCountsNoMoreIsLeftAlone) {
+  RoomSettings file;
+  file.settings.session_timeout = 60'000'000;
+  Overrides overrides = {{"refresh", {"2m", "15s"}}};
+  overrides["refresh"].over = true;
+  EXPECT_EQ(unfit_fields(file, overrides), std::vector<std::string>{});
+}
+
+TEST(Fitting, TriesEachSetOfAFewOnce) {
+  std::vector<Places> tried;
+  const auto never = [&tried](const Places& away) {
+    tried.push_back(away);
+    return false;
+  };
+  EXPECT_EQ(fewest_to_go(4, never), (Places{0, 1, 2, 3}));
+  EXPECT_EQ(tried, (std::vector<Places>{
+                       {0}, {1}, {2}, {3}, {0, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {2, 3}, {0, 1, 2}, {0, 1, 3}, {0, 2, 3}, {1, 2, 3}}));
+  EXPECT_EQ(fewest_to_go(0, never), Places{});
+  EXPECT_EQ(fewest_to_go(5, [](const Places& away) { return away == Places{1, 4}; }), (Places{1, 4}));
 }
 
 Adjustments some() {
@@ -111,7 +167,7 @@ TEST(Adjustments, DamageIsSaid) {
     EXPECT_FALSE(Adjustments::parse(text, why)) << text;
     return why;
   };
-  EXPECT_EQ(said(""), "it is no JSON (byte 1)");
+  EXPECT_EQ(said(""), "it is no JSON (it ends too early, after 0 bytes)");
   EXPECT_EQ(said("{}"), "something is missing or of the wrong type");
   EXPECT_EQ(said("[]"), "something is missing or of the wrong type");
   EXPECT_EQ(said(R"({"version": 9, "rooms": {}, "queues": {}})"), "it is of another version");

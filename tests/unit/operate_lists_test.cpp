@@ -112,13 +112,17 @@ TEST(CutList, RefusesWhatIsOlder) {
   EXPECT_EQ(cuts.latest(), 0);
   cuts.add({.at = 1'000, .number = 0, .until = 2'000, .network = network(1)});
   EXPECT_EQ(cuts.latest(), 1'000);
-  EXPECT_TRUE(cuts.hits_pass(999, network(1), 1'500));
-  EXPECT_FALSE(cuts.hits_pass(1'000, network(1), 1'500));  // of the same second: the store knows
-  EXPECT_FALSE(cuts.hits_pass(999, network(2), 1'500));
-  EXPECT_FALSE(cuts.hits_pass(999, network(1), 2'000));  // over
+  EXPECT_TRUE(cuts.hits_pass(999, 7, network(1), 1'500));
+  EXPECT_FALSE(cuts.hits_pass(1'000, 7, network(1), 1'500));  // of the same second: the store knows
+  EXPECT_FALSE(cuts.hits_pass(999, 7, network(2), 1'500));
+  EXPECT_FALSE(cuts.hits_pass(999, 7, network(1), 2'000));  // over
   EXPECT_FALSE(cuts.hits_ticket(5, network(1), 1'500));
   cuts.add({.at = 1'100, .number = 50, .until = 2'000, .network = {}});
-  EXPECT_TRUE(cuts.hits_pass(1'099, network(2), 1'500));
+  EXPECT_TRUE(cuts.hits_pass(1'099, 7, network(2), 1'500));
+  EXPECT_TRUE(cuts.hits_pass(1'100, 50, network(2), 1'500)) << "of the same second: the number tells";
+  EXPECT_FALSE(cuts.hits_pass(1'100, 51, network(2), 1'500));
+  EXPECT_FALSE(cuts.hits_pass(1'100, 0, network(2), 1'500));
+  EXPECT_FALSE(cuts.hits_pass(1'101, 50, network(2), 1'500));
   EXPECT_TRUE(cuts.hits_ticket(50, network(2), 1'500));
   EXPECT_FALSE(cuts.hits_ticket(51, network(2), 1'500));
   EXPECT_FALSE(cuts.hits_ticket(0, network(2), 1'500));  // never joined
@@ -128,8 +132,8 @@ TEST(CutList, ForgetsTheOneThatEndsFirst) {
   CutList cuts;
   for (std::int64_t i = 0; i < 17; ++i)
     cuts.add({.at = 100 + i, .number = 0, .until = 1'000 + i, .network = network(static_cast<std::uint8_t>(i))});
-  EXPECT_FALSE(cuts.hits_pass(1, network(0), 500));
-  EXPECT_TRUE(cuts.hits_pass(1, network(1), 500));
+  EXPECT_FALSE(cuts.hits_pass(1, 7, network(0), 500));
+  EXPECT_TRUE(cuts.hits_pass(1, 7, network(1), 500));
   int count = 0;
   cuts.each(500, [&count](const CutEntry&) { ++count; });
   EXPECT_EQ(count, 16);

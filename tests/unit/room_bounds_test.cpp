@@ -41,9 +41,9 @@ TEST(RoomBounds, ExpiredSlotsAreFreedInSteps) {
 
 TEST(RoomBounds, ARecordTakesTwoCacheLines) {
   Room room(settings_of(0));
-  arrive(room, 1, 1);
+  arrive(room, 1, 100);  // more than the first hash table is for
   const std::size_t before = room.arena().free_bytes();
-  arrive(room, 100, 100);
+  arrive(room, 200, 100);
   EXPECT_EQ(before - room.arena().free_bytes(), 100 * Arena::kRecord);
 }
 
@@ -171,8 +171,32 @@ TEST(RoomBounds, DissolvingGivesEverythingBack) {
   int calls = 1;
   while (!room.state().dissolve()) ++calls;
   EXPECT_EQ(calls, 3);
-  constexpr std::size_t kHeapNotes = 1024;  // records stay carved, each chunk with a few bytes of the heap's own
-  EXPECT_GE(room.arena().free_bytes() + kHeapNotes, free_before);
+  constexpr std::size_t kKept = 32 * 1024;  // the hash table goes with the room; each chunk of records has a few bytes of the heap's own
+  EXPECT_GE(room.arena().free_bytes() + kKept, free_before);
+}
+
+TEST(RoomBounds, TheHashTableGrowsWithTheRoom) {
+  Settings settings = settings_of(0);
+  settings.max_waiting = 1'000'000;
+  Room room(settings, 64 << 20);
+  const std::size_t free_before = room.arena().free_bytes();
+  std::size_t buckets = room.state().table().bucket_count();
+  EXPECT_LT(buckets, 100U);
+  std::vector<std::size_t> moved;  // records, each time it grew
+  for (std::uint64_t i = 1; i <= 30'000; ++i) {
+    arrive(room, i, 1);
+    if (room.state().table().bucket_count() != buckets) {
+      buckets = room.state().table().bucket_count();
+      moved.push_back(i);
+    }
+    if (i == 1'000) {
+      EXPECT_LT(free_before - room.arena().free_bytes(), 1'000U * 200);
+    }
+  }
+  EXPECT_GT(moved.size(), 2U);
+  EXPECT_LE(moved.back(), 16'384U) << "a large table is not moved any more";
+  EXPECT_GE(buckets, (64U << 20) / 16 / 8 / 2) << "but is as large as it may be by then";
+  EXPECT_EQ(room.state().inconsistency(), nullptr);
 }
 
 }  // namespace

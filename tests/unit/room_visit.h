@@ -122,7 +122,7 @@ class Room {
     if (other_store != nullptr) other_store->lose();
     if (state_ != nullptr) state_->~RoomState();
     arena_ = Arena::create(block_.data(), block_.size());
-    state_ = new (arena_->take_table(sizeof(RoomState))) RoomState(*arena_, settings.capacity + settings.max_waiting);
+    state_ = new (arena_->take_table(sizeof(RoomState))) RoomState(*arena_);
   }
   bool inside(const Visitor& v) const {
     if (other_store != nullptr) return other_store->inside(v.sid);

@@ -89,7 +89,7 @@ inline void World::set_settings() {
 inline void World::start_anew() {
   if (state_ != nullptr) state_->~RoomState();
   arena_ = Arena::create(block_.data(), kBlock);
-  state_ = new (arena_->take_table(sizeof(RoomState))) RoomState(*arena_, 40);
+  state_ = new (arena_->take_table(sizeof(RoomState))) RoomState(*arena_);
   if (!tight_) return;
   for (std::vector<void*> taken; arena_->free_bytes() > 0;) {
     void* record = arena_->take_record();

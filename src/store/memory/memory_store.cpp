@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <boost/container/map.hpp>
+#include <charconv>
 #include <new>
 #include <utility>
 
@@ -15,8 +16,9 @@ namespace {
 
 constexpr std::uint64_t kMagic = 0x79617772'69616601;  // "\1fairway"
 // Grows with each change of what lies in the block: this header, Arena, RoomState, Record or RateRing.
-constexpr std::uint32_t kLayout = 1;
-constexpr std::size_t kHeader = 128;  // bytes before the arena
+constexpr std::uint32_t kLayout = 2;
+constexpr std::size_t kHeader = 128;     // bytes before the arena
+constexpr std::string_view kGone = "~";  // begins the names of removed rooms, which no room's name does; they come last
 
 struct RoomName {
   std::array<char, MemoryStore::kMaxName> text;
@@ -53,7 +55,14 @@ room::Summary unknown_room(Micros now, const room::Memory& memory) noexcept {
 
 struct MemoryStore::Rooms {
   explicit Rooms(Arena& arena) : map(ArenaAllocator<RoomMap::value_type>(arena)) {}
+  // True when no removed room is left.
+  bool dissolve() noexcept {
+    const auto found = map.lower_bound(kGone);
+    if (found != map.end() && found->second.dissolve()) map.erase(found);
+    return map.lower_bound(kGone) == map.end();
+  }
   RoomMap map;
+  std::uint64_t removed = 0;
 };
 
 // Says who is inside a call. The fences keep the compiler from moving writes to the block across the mark; a process that dies
@@ -102,14 +111,13 @@ void MemoryStore::lay_out() noexcept {
 
 // Runs `run` on the room, made if need be; false when there is no memory for one more room.
 template <class Run>
-bool MemoryStore::with_room(std::string_view name, const room::Settings& settings, std::int32_t pid, Run run) noexcept {
+bool MemoryStore::with_room(std::string_view name, std::int32_t pid, Run run) noexcept {
   const Mark mark(*this, pid);
   auto found = rooms_->map.find(name);
   if (found == rooms_->map.end()) {
     if (name.size() > kMaxName) return false;
-    const std::uint64_t sessions = std::uint64_t{settings.capacity} + settings.max_waiting;
     try {
-      found = rooms_->map.try_emplace(RoomName(name), *arena_, sessions).first;
+      found = rooms_->map.try_emplace(RoomName(name), *arena_).first;
     } catch (const std::bad_alloc&) {
       return false;
     }
@@ -121,8 +129,7 @@ bool MemoryStore::with_room(std::string_view name, const room::Settings& setting
 room::Summary MemoryStore::call(std::string_view name, Micros now, const room::Settings& settings, const room::Memory& memory,
                                 std::span<const room::Operation> operations, std::span<room::Answer> answers, std::int32_t pid) noexcept {
   room::Summary summary = unknown_room(now, memory);
-  const bool made =
-      with_room(name, settings, pid, [&](room::RoomState& state) { summary = state.call(now, settings, memory, operations, answers); });
+  const bool made = with_room(name, pid, [&](room::RoomState& state) { summary = state.call(now, settings, memory, operations, answers); });
   if (!made) std::fill(answers.begin(), answers.end(), room::Answer{.state = room::State::no_memory});
   return summary;
 }
@@ -132,7 +139,7 @@ room::Summary MemoryStore::stats(std::string_view name, Micros now, const room::
   room::Summary summary = unknown_room(now, memory);
   changes.ended_count = changes.cut_count = 0;
   changes.more = false;
-  with_room(name, settings, pid, [&](room::RoomState& state) { summary = state.stats(now, settings, memory, since, changes); });
+  with_room(name, pid, [&](room::RoomState& state) { summary = state.stats(now, settings, memory, since, changes); });
   return summary;
 }
 
@@ -140,7 +147,7 @@ room::CutStatus MemoryStore::cut(std::string_view name, Micros now, const room::
                                  const room::Cut& cut, room::Summary& summary, std::int32_t pid) noexcept {
   summary = unknown_room(now, memory);
   room::CutStatus status;
-  with_room(name, settings, pid, [&](room::RoomState& state) { status = state.cut(now, settings, memory, cut, summary); });
+  with_room(name, pid, [&](room::RoomState& state) { status = state.cut(now, settings, memory, cut, summary); });
   return status;
 }
 
@@ -148,26 +155,48 @@ room::CutStatus MemoryStore::go_on(std::string_view name, Micros now, const room
                                    std::uint64_t id, room::Summary& summary, std::int32_t pid) noexcept {
   summary = unknown_room(now, memory);
   room::CutStatus status;
-  with_room(name, settings, pid, [&](room::RoomState& state) { status = state.go_on(now, settings, memory, id, summary); });
+  with_room(name, pid, [&](room::RoomState& state) { status = state.go_on(now, settings, memory, id, summary); });
   return status;
 }
 
 std::size_t MemoryStore::next_room(std::string_view name, std::span<char, kMaxName> out, std::int32_t pid) noexcept {
   const Mark mark(*this, pid);
   const auto found = rooms_->map.upper_bound(name);
-  if (found == rooms_->map.end()) return 0;
+  if (found == rooms_->map.end() || found->first.view().starts_with(kGone)) return 0;
   const std::string_view text = found->first.view();
   std::copy(text.begin(), text.end(), out.begin());
   return text.size();
 }
 
+// Under another name first, so that a room made under the old one meanwhile has nothing to do with it. Needs no memory.
 bool MemoryStore::remove(std::string_view name, std::int32_t pid) noexcept {
   const Mark mark(*this, pid);
-  const auto found = rooms_->map.find(name);
-  if (found == rooms_->map.end()) return true;
-  if (!found->second.dissolve()) return false;
-  rooms_->map.erase(found);
-  return true;
+  if (const auto found = rooms_->map.find(name); found != rooms_->map.end()) {
+    auto room = rooms_->map.extract(found);
+    char text[kMaxName] = {kGone[0]};
+    const auto end = std::to_chars(text + 1, text + sizeof(text), ++rooms_->removed).ptr;
+    room.key() = RoomName({text, static_cast<std::size_t>(end - text)});
+    rooms_->map.insert(std::move(room));
+  }
+  return rooms_->dissolve();
+}
+
+bool MemoryStore::clean(std::int32_t pid) noexcept {
+  const Mark mark(*this, pid);
+  return rooms_->dissolve();
+}
+
+bool MemoryStore::fits_room(std::int32_t pid) noexcept {
+  const Mark mark(*this, pid);
+  void* record = arena_->take_record();
+  if (record == nullptr) return false;
+  arena_->give_record(record);
+  try {
+    rooms_->map.erase(rooms_->map.try_emplace(RoomName(kGone), *arena_).first);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
 }
 
 std::size_t MemoryStore::bytes_for(std::uint64_t sessions) noexcept {
@@ -179,6 +208,10 @@ std::size_t MemoryStore::bytes_for(std::uint64_t sessions) noexcept {
 // Nothing of a torn block is read.
 std::size_t MemoryStore::free_bytes() const noexcept {
   return mutator_.load(std::memory_order_relaxed) == 0 ? arena_->free_bytes() : 0;
+}
+
+std::size_t MemoryStore::free_for_sessions() const noexcept {
+  return mutator_.load(std::memory_order_relaxed) == 0 ? arena_->free_record_bytes() : 0;
 }
 
 }  // namespace fairway

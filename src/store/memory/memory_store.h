@@ -45,13 +45,19 @@ class MemoryStore {
 
   // The first room after `name` in order ("" gives the first of all): writes its name, returns its length, 0 when there is none.
   std::size_t next_room(std::string_view name, std::span<char, kMaxName> out, std::int32_t pid) noexcept;
-  // Forgets a room, at most 1,000 sessions a call; true when it is gone (or never was).
+  // Forgets a room: from now on the name is free. Its memory comes back in steps of 1,000 sessions, here and by clean(); true when all of
+  // it has.
   bool remove(std::string_view name, std::int32_t pid) noexcept;
+  bool clean(std::int32_t pid) noexcept;
+  // Whether there is memory for one more room and somebody in it.
+  bool fits_room(std::int32_t pid) noexcept;
 
   // Bytes a store needs for so many sessions (inside and waiting), for the warning of nginx -t.
   static std::size_t bytes_for(std::uint64_t sessions) noexcept;
 
   std::size_t free_bytes() const noexcept;
+  // Of which sessions can take so many; 0: the store is full.
+  std::size_t free_for_sessions() const noexcept;
   // How often a torn block was discarded.
   std::uint64_t rebuilt() const noexcept { return rebuilt_; }
 
@@ -65,7 +71,7 @@ class MemoryStore {
   explicit MemoryStore(std::size_t size) noexcept;
   void lay_out() noexcept;
   template <class Run>
-  bool with_room(std::string_view name, const room::Settings& settings, std::int32_t pid, Run run) noexcept;
+  bool with_room(std::string_view name, std::int32_t pid, Run run) noexcept;
 
   std::uint64_t magic_;
   std::uint32_t layout_;

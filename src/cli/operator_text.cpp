@@ -28,6 +28,11 @@ std::string count(const Json& parent, const char* key) {
   return std::to_string(parent.at(key).get<std::uint64_t>());
 }
 
+// Places kept for those who were inside before a restart; none is nothing to tell.
+std::string with_reserved(const Json& room, const std::string& inside) {
+  return room.at("reserved") == 0 ? inside : inside + " + " + count(room, "reserved") + " reserved";
+}
+
 std::string seconds(const Json& parent, const char* key) {
   return parent.at(key).is_null() ? "-" : readable_seconds(parent.at(key).get<double>());
 }
@@ -83,8 +88,9 @@ std::string top_flows(const char* title, const Json& flows, bool inner) {
 std::string room_table(const Json& rooms) {
   Rows rows;
   for (const Json& room : rooms.at("rooms")) {
-    rows.push_back({room.at("name").get<std::string>(), mode_text(room), count(room, "inside"), count(room.at("settings"), "capacity"),
-                    count(room, "waiting"), readable_number(room.at("admissions_per_second").get<double>()), seconds(room, "eta"),
+    rows.push_back({room.at("name").get<std::string>(), mode_text(room), with_reserved(room, count(room, "inside")),
+                    count(room.at("settings"), "capacity"), count(room, "waiting"),
+                    readable_number(room.at("admissions_per_second").get<double>()), seconds(room, "eta"),
                     room.at("defined").get<std::string>(), store_text(room.at("store"))});
   }
   if (rows.empty()) return "There are no rooms.\n";
@@ -107,6 +113,8 @@ std::string room_text(const Json& room) {
       {"mode", mode_text(room), ""},
       {"inside",
        count(room, "inside") + " of " + count(room.at("settings"), "capacity") + ", " + count(room, "granted") + " of them called", ""},
+      {"reserved", count(room, "reserved"),
+       room.at("reserved") == 0 ? "" : "(for those who were inside before a restart, until they are back or timed out)"},
       {"waiting", count(room, "waiting"), ""},
       {"newcomer waits", seconds(room, "eta"), ""},
       {"admitted", count(room, "admitted_total") + ", now " + readable_number(room.at("admissions_per_second").get<double>()) + " a second",

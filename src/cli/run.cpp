@@ -105,8 +105,8 @@ std::string way_in(const RunSettings& settings) {
   const std::string url = listen.url() + "fairway/";
   std::string text = "console at " + url;
   if (!settings.console_allow.empty()) text += loopback ? "; with a password from elsewhere" : " with a password";
-  if (!loopback || listen.port != Listen{}.port)
-    text += "; \"fairway room list\" and the like need --api " + url + " or FAIRWAY_API=" + url;
+  const bool found = loopback && listen.port == Listen{}.port;  // without being told
+  text += "; in another terminal: fairway room list" + (found ? "" : " --api " + url);
   return text;
 }
 

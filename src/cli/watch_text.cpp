@@ -31,7 +31,8 @@ std::string waits(const Json& queue) {
 }
 
 std::string inside(const Json& room) {
-  return "inside " + count(room, "inside") + " of " + count(room.at("settings"), "capacity");
+  return "inside " + count(room, "inside") + " of " + count(room.at("settings"), "capacity") +
+         (room.at("reserved") == 0 ? "" : ", " + count(room, "reserved") + " reserved");
 }
 
 std::string admissions(const Json& room) {

@@ -161,6 +161,31 @@ export function pageTests(browser: () => Browser, pages: () => Pages): void {
     await visitor.go();
   });
 
+  for (const language of languages) {
+    fakeTest(`why a wait grew and that the line is on hold is said in ${language}, one at a time`, async (fake) => {
+      fake.place = { ...fake.place, rank: 300, eta: 420, retry_after: 1 };
+      const visitor = await Visitor.come(browser(), { locale: language });
+      const page = await visitor.tab(fake.url);
+      await page.locator("#updated").filter({ hasText: /\d/ }).waitFor();
+      assert.equal(await page.locator(".note:visible").count(), 0);
+      const explains = async (text: string) => {
+        await page.locator(".note:visible").filter({ hasText: text }).waitFor();
+        assert.equal(await page.locator(".note:visible").count(), 1);
+      };
+      const say = words[language];
+      fake.place = { ...fake.place, eta: 1800 };
+      await explains(say.slower);
+      fake.place = { ...fake.place, rank: 301, eta: 3600 };
+      await explains(say.returned);
+      fake.place = { ...fake.place, paused: true, eta: null };
+      await explains(say.paused);
+      await page.locator("#eta").filter({ hasText: say.spoken.etaUnknown }).waitFor();
+      fake.place = { ...fake.place, paused: false, rank: 290, eta: 400 };
+      await page.locator(".note:visible").waitFor({ state: "detached" });
+      await visitor.go();
+    });
+  }
+
   for (const kind of ["busy", "unavailable"] as const) {
     fakeTest(`the ${kind} page goes on by itself, with and without script`, async (fake) => {
       for (const javaScriptEnabled of [true, false]) {

@@ -144,20 +144,35 @@ def test_defaults_may_be_written(make_gateway, page, block, required):
 COST = re.compile(r"[1-9]\d*ns")
 
 
-def example_in(language, page="docs/examples.md"):
-    [text] = re.findall(rf"^```{language}\n(.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
+def example_in(language, name, page="docs/examples.md"):
+    """The example in that language whose first line, a comment, is the name of its file."""
+    [text] = re.findall(rf"^```{language}\n((?:#|//) {re.escape(name)}\n.*?)^```", (ROOT / page).read_text(), re.MULTILINE | re.DOTALL)
     return text
+
+
+def test_the_wsgi_example_reports_costs():
+    names, told = {}, []
+    exec(example_in("python", "fairway_wsgi.py"), names)  # it is ours
+
+    def application(environ, start_response):
+        start_response("200 OK", [("X-Of", environ["of"])])
+        return [b"body"]
+
+    body = names["FairwayCost"](application)({"of": "a request"}, lambda *given: told.append(given))
+    [(status, headers, exc_info)] = told
+    assert (body, status, exc_info) == ([b"body"], "200 OK", None) and dict(headers)["X-Of"] == "a request"
+    assert COST.fullmatch(dict(headers)["Fairway-Cost"]) and COST.fullmatch(dict(headers)["Fairway-Cpu"])
 
 
 def test_the_python_example_reports_costs():
     names = {}
-    exec(example_in("python"), names)  # it is ours
+    exec(example_in("python", "fairway_cost.py"), names)  # it is ours
     response = names["FairwayCost"](lambda request: {"of": request})("a request")
     assert response["of"] == "a request" and COST.fullmatch(response["Fairway-Cost"]) and COST.fullmatch(response["Fairway-Cpu"])
 
 
 def test_the_node_example_reports_costs(tmp_path):
-    (tmp_path / "fairway-cost.mjs").write_text(example_in("js"))
+    (tmp_path / "fairway-cost.mjs").write_text(example_in("js", "fairway-cost.mjs"))
     (tmp_path / "app.mjs").write_text("""
         import { createServer } from "node:http";
         import { fairwayCost } from "./fairway-cost.mjs";

@@ -76,7 +76,7 @@ def test_it_says_where_the_console_is(site, tmp_path):
     gateway = site("--capacity", "2", "--concurrency", "3")
     url = f"http://127.0.0.1:{gateway.port}/fairway/"
     assert 'a room "site" for 2, a fair queue "app" of 3' in gateway.stderr
-    assert f"console at {url};" in gateway.stderr and f"--api {url} " in gateway.stderr
+    assert f"console at {url};" in gateway.stderr and f"fairway room list --api {url};" in gateway.stderr
     open_ = site("--console-allow", "10.0.0.0/8", "--console-password-file", tmp_path / "password", listen=f"0.0.0.0:{free_port()}")
     assert "with a password from elsewhere" in open_.stderr and "console at http://localhost:" in open_.stderr
     assert "no console" in site(listen=f"127.0.0.2:{free_port()}").stderr

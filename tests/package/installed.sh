@@ -40,6 +40,11 @@ test -L "$link" || fail "the module is enabled"
 nginx -t -q || fail "nginx loads the module"
 fairway --version | grep -q '^fairway [0-9]' || fail "the command runs"
 test -f /usr/share/man/man1/fairway.1.gz -a -f /usr/share/bash-completion/completions/fairway || fail "manual page and completion are there"
+documents=/usr/share/doc/fairway
+grep -oE '\]\((docs|bench)/[^)#]+' "$documents/README.md" | while IFS= read -r link; do
+  test -f "$documents/${link#](}" || fail "README.md leads to ${link#](}"
+done
+test -f "$documents/docs/alerts.yml" -a -f "$documents/docs/grafana-dashboard.json" -a -f "$documents/docs/room.svg" || fail "alerts, dashboard and pictures can be used as they are"
 say "installed"
 
 cat >"$site" <<'CONF'

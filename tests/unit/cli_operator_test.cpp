@@ -116,7 +116,7 @@ TEST(EvictionQuestion, NamesHowMany) {
 
 Json room() {
   return Json::parse(
-      R"({"name":"sale","defined":"nginx.conf","mode":"hold","inside":3,"granted":1,"waiting":5,"admitted_total":9,"abandoned_total":2,
+      R"({"name":"sale","defined":"nginx.conf","mode":"hold","inside":3,"reserved":0,"granted":1,"waiting":5,"admitted_total":9,"abandoned_total":2,
     "admissions_per_second":1.25,"eta":null,"recovering":false,"store":{"kind":"memory","reachable":false},
     "settings":{"capacity":4,"message":"Soon.","attach":[{"host":"a.example","path":"/x"}]},"file":{"capacity":1}})");
 }
@@ -129,6 +129,10 @@ TEST(RoomText, ShowsWhatWasChangedBesideTheFile) {
   Json made = room();
   made["defined"] = "console";
   EXPECT_EQ(room_text(made).find("(nginx.conf"), std::string::npos) << room_text(made);
+  made["reserved"] = 2;
+  EXPECT_NE(room_text(made).find("\nreserved        2 "), std::string::npos) << room_text(made);
+  EXPECT_NE(room_table({{"rooms", {made}}}).find("  3 + 2 reserved  "), std::string::npos) << room_table({{"rooms", {made}}});
+  EXPECT_EQ(room_line(made), "sale  hold  inside 3 of 4, 2 reserved  waiting 5  admissions/s 1.3");
   EXPECT_EQ(room_table({{"rooms", Json::array()}}), "There are no rooms.\n");
 }
 

@@ -13,6 +13,7 @@ export interface Room {
   defined: "nginx.conf" | "console";
   mode: Mode;
   inside: number;
+  reserved: number; // places kept for those who were inside before a restart
   granted: number;
   waiting: number;
   admitted_total: number;

@@ -7,7 +7,7 @@ import { Confirm } from "./dialog.tsx";
 import { Evict } from "./evict.tsx";
 import { roomGroups } from "./fields.ts";
 import { SettingsForm } from "./form.tsx";
-import { count, people, rate, span } from "./format.ts";
+import { count, many, people, rate, span } from "./format.ts";
 import { type Live, useHistory, useLive } from "./live.ts";
 import { effect, Modes } from "./modes.tsx";
 import { Bar, Figure, ModeBadge, Note, Waiting } from "./parts.tsx";
@@ -19,9 +19,9 @@ export function RoomFigures({ room }: { room: Room }) {
   const { capacity } = room.settings;
   return (
     <dl class="figures">
-      <Figure label="Inside" note={`of ${count(capacity)}`}>
+      <Figure label="Inside" note={room.reserved ? `of ${count(capacity)}, ${count(room.reserved)} reserved` : `of ${count(capacity)}`}>
         {count(room.inside)}
-        <Bar part={room.inside} all={capacity} label={`${room.inside} of ${capacity} places are taken`} />
+        <Bar part={room.inside + room.reserved} all={capacity} label={`${room.inside + room.reserved} of ${capacity} places are taken`} />
       </Figure>
       <Figure label="Waiting">{count(room.waiting)}</Figure>
       <Figure label="Called">{count(room.granted)}</Figure>
@@ -81,6 +81,7 @@ export function RoomPage({ name, health }: { name: string; health: Live<Health> 
       {error && <Note kind="bad">{error}</Note>}
       {!room.store.reachable && <Note kind="bad">The store does not answer: nobody new comes in.</Note>}
       {room.recovering && <Note kind="warn">The line is being rebuilt after a loss: nobody is called for the moment.</Note>}
+      {room.reserved > 0 && <Note kind="warn">{many(room.reserved, "place is", "places are")} kept for those who were inside before a restart, until they come back or their session timeout has passed.</Note>}
       {unattached && <Note kind="warn">{unattached.detail} So it has no effect.</Note>}
       <RoomFigures room={room} />
       <Charts room={room} />

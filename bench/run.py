@@ -29,7 +29,7 @@ Machine: %s.
 # Named in the order of RESULTS.md.
 SECTIONS = {"room-gateway": room_gateway.run, "queue": queue_side_by_side.run, "queue-overhead": queue_side_by_side.overhead, "store": store.run,
             "store-gateway": store_gateway.run, "api-load": api_load.run, "simulate": simulations.run, "estimates": estimates.run, "micro": micro.run}
-ONLY_WHEN_NAMED = {"estimates"}  # ten minutes in which nearly nothing happens
+ONLY_WHEN_NAMED = {"estimates"}  # a quarter of an hour in which nearly nothing happens
 
 
 def machine():

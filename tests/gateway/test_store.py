@@ -88,7 +88,7 @@ def test_unix_socket_password_user_and_database(shared_room, make_store, tmp_pat
     acl.write_text("p%w\n")
     for url, number in ((f"unix:{server.socket} password=@{file}", 0), (f"redis://shop@127.0.0.1:{server.port}/7 password=@{acl}", 7), (f"redis://shop:p%25w@127.0.0.1:{server.port}/3", 3),
                         (f"valkey://localhost:{server.port}/5 password=@{file}", 5)):
-        running = shared_room(ROOM, url=url, workers=workers)
+        running = shared_room(ROOM, url=f"{url} timeout=5s", workers=workers)
         assert [Visitor(running.address).page("/").status for _ in range(3)] == [200, 200, 429]
         server.command("SELECT", number)
         assert server.command("EXISTS", "fairway:{sale}:state") == 1

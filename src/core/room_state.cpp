@@ -24,7 +24,8 @@ void RoomState::grow_table(const Settings& settings) noexcept {
   auto& by_sid = table_.get<BySid>();
   if (table_.size() <= by_sid.bucket_count() || table_.size() > kMostMoved) return;
   const std::size_t next = 4 * table_.size();
-  const std::size_t wanted = next <= kMostMoved / 2 ? next : std::max<std::size_t>(next, std::size_t{settings.capacity} + settings.max_waiting);
+  const std::size_t wanted =
+      next <= kMostMoved / 2 ? next : std::max<std::size_t>(next, std::size_t{settings.capacity} + settings.max_waiting);
   const std::size_t affordable = table_.get_allocator().arena().free_bytes() / kBucketShare / sizeof(void*);
   for (std::size_t buckets = std::min(wanted, affordable); buckets > by_sid.bucket_count(); buckets /= 2) {
     try {

@@ -6,7 +6,6 @@ import os
 import pytest
 
 from harness.limits import wait_until
-from harness.operator import Operator
 from harness.visitor import Visitor
 
 

@@ -5,6 +5,7 @@ machine whose speed changes."""
 
 import os
 import platform
+import re
 import subprocess
 import sys
 import time
@@ -37,7 +38,7 @@ def machine():
     versions = []
     for command in (["/usr/sbin/nginx", "-v"], ["haproxy", "-v"], ["redis-server", "--version"], ["c++", "--version"]):
         told = subprocess.run(command, capture_output=True, text=True)
-        versions.append((told.stdout + told.stderr).splitlines()[0].strip())
+        versions.append(re.split(" sha=| - ", (told.stdout + told.stderr).splitlines()[0])[0].strip())
     return f"{os.cpu_count()} cores of {model}; {platform.system()} {platform.release()}; {'; '.join(versions)}"
 
 

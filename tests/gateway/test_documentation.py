@@ -203,3 +203,13 @@ def test_links_lead_somewhere(page):
         target = (here.parent / path).resolve() if path else here
         assert target.is_file(), f"{page}: {path}"
         assert not anchor or anchor in anchors(target), f"{page}: {path}#{anchor}"
+
+
+def test_each_figure_of_the_readme_is_in_the_results():
+    measured = [(float(number), percent) for number, percent in re.findall(r"(\d+\.\d+)( ?%)?", (ROOT / "bench/RESULTS.md").read_text())]
+    rows = re.findall(r"^\| .*? \| (.*\d.*) \|$", (ROOT / "README.md").read_text().partition("## What it costs")[2], re.MULTILINE)
+    figures = [(number, percent) for row in rows for number, percent in re.findall(r"(\d+\.\d+|\d+(?= %))( %)?", row)]
+    assert len(figures) >= 8
+    for number, percent in figures:
+        half = 0.5 * 10 ** -len(number.partition(".")[2]) + 1e-9
+        assert any(abs(value - float(number)) <= half and bool(percent) == bool(other) for value, other in measured), f"{number}{percent} is nowhere in RESULTS.md"

@@ -45,8 +45,13 @@ class Terminal:
         self.before = termios.tcgetattr(slave)
         self.text = ""
         self.process = subprocess.Popen([COMMAND, *arguments], stdin=slave, stdout=slave, stderr=slave, env=clean_environment(**environment),
-                                        start_new_session=True, preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0))
+                                        start_new_session=True, preexec_fn=self._sit_down)
         self.slave = slave
+
+    @staticmethod
+    def _sit_down():
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGINT, signal.SIG_DFL)  # a test run in the background of a script ignores it
 
     def __enter__(self):
         return self

@@ -56,7 +56,8 @@ CutStatus RoomState::cut(Micros wall, const Settings& settings, const Memory& me
     *active = ActiveCut{};
     active->notice = CutNotice{cut, step.now, last_number_, id};
     active->until = horizon_;
-    step.now = ++clock_;  // whoever is admitted from here on is later than the cut, also within its microsecond
+    if (cut.network.size == 0) reserve_until_ = 0;  // those it is kept for cannot come back
+    step.now = ++clock_;                            // whoever is admitted from here on is later than the cut, also within its microsecond
     ++offset_;
     sweep_cuts(step);
   }

@@ -31,6 +31,20 @@ TEST(RoomCut, EvictEndsOneSessionInside) {
   EXPECT_EQ(room.enter(crowd[1]).state, State::admitted);
 }
 
+TEST(RoomCut, EverybodyLeavesNoPlaceReserved) {
+  Room room(settings_of(3));
+  auto crowd = arrive(room, 1, 4);
+  room.lose();
+  room.poll(crowd[3]);
+  room.now += recovery_window(room.settings);
+  EXPECT_EQ(room.poll(crowd[3]).state, State::waiting);
+  ASSERT_EQ(room.summary.reserved, 3U);
+  EXPECT_EQ(cut(room, Cut{}), 0U);
+  EXPECT_EQ(room.summary.reserved, 0U);
+  EXPECT_EQ(room.poll(crowd[3]).state, State::admitted);
+  EXPECT_EQ(room.heartbeat(crowd[0]).state, State::gone) << "the place of the evicted is somebody else's";
+}
+
 TEST(RoomCut, EverybodyInsideLeavesAndTheLineMovesUp) {
   Room room(settings_of(3));
   auto crowd = arrive(room, 1, 5);

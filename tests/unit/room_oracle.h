@@ -103,6 +103,7 @@ inline std::string Oracle::check(const RoomState& state, const Call& call) {
   after_ = look(state);
   cut_known_ = cut_known_ || call.cut;
   follow_epoch(call);
+  if (call.cut) reserve_until_ = 0;  // the world cuts everybody
   note_admissions(call);
   std::string wrong;
   if (const char* broken = state.inconsistency(); broken != nullptr) wrong = broken;

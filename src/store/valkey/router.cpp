@@ -59,7 +59,8 @@ Router::Loss Router::drop(Link::Id id, Failure failure, Micros now) {
     return {id, {}, !more, false, std::string(link->message())};
   }
   const bool harmless = link->ready() && link->idle() && failure == Failure::transport;
-  Loss loss{id, link->to(), is_store(link->to()), harmless, std::string(link->message())};
+  // An error reply of earlier says nothing of why a connection ended.
+  Loss loss{id, link->to(), is_store(link->to()), harmless, failure == Failure::transport ? std::string() : std::string(link->message())};
   if (!loss.store) return loss;
   if (harmless) {
     master_.reset();

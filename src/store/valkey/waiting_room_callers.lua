@@ -216,6 +216,7 @@ if cut.kind == 'new' and free_cut() then
   s.cuts[#s.cuts + 1] = {
     version = cut.id, net = cut.net, line = cut.line, at = now, number = s.last, kept_until = s.horizon, ended = 0, done = false, place = WAITING,
   }
+  if cut.net == '' then s.reserve_until = 0 end -- those it is kept for cannot come back
   now, s.clock, s.offset = now + 1, s.clock + 1, s.offset + 1 -- whoever is admitted from here on is later than the cut
   sweep_cuts()
 end

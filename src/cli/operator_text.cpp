@@ -33,6 +33,13 @@ std::string with_reserved(const Json& room, const std::string& inside) {
   return room.at("reserved") == 0 ? inside : inside + " + " + count(room, "reserved") + " reserved";
 }
 
+std::string unsaved(const Json& settings) {
+  const bool saved = settings.value("saved", true);
+  return saved ? ""
+               : "\nWhat operators changed is in effect but cannot be saved: it is lost when nginx is restarted. The gateway's error log "
+                 "tells why.\n";
+}
+
 std::string seconds(const Json& parent, const char* key) {
   return parent.at(key).is_null() ? "-" : readable_seconds(parent.at(key).get<double>());
 }
@@ -123,7 +130,7 @@ std::string room_text(const Json& room) {
       {"store", store_text(room.at("store")), ""},
       {"", "", ""}};
   add_settings(rows, room, room.at("defined") == "nginx.conf");
-  return plain(rows);
+  return plain(rows) + unsaved(room);
 }
 
 std::string queue_table(const Json& queues) {
@@ -159,7 +166,7 @@ std::string queue_text(const Json& queue) {
   add_settings(rows, queue, true);
   Rows fixed;
   for (const auto& [key, value] : queue.at("fixed").items()) fixed.push_back({printable(key), value_text(value), ""});
-  return plain(rows) + "\nonly in nginx.conf\n" + plain(fixed);
+  return plain(rows) + "\nonly in nginx.conf\n" + plain(fixed) + unsaved(queue);
 }
 
 std::string flows_text(const Json& flows) {

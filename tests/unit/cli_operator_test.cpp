@@ -134,6 +134,9 @@ TEST(RoomText, ShowsWhatWasChangedBesideTheFile) {
   EXPECT_NE(room_table({{"rooms", {made}}}).find("  3 + 2 reserved  "), std::string::npos) << room_table({{"rooms", {made}}});
   EXPECT_EQ(room_line(made), "sale  hold  inside 3 of 4, 2 reserved  waiting 5  admissions/s 1.3");
   EXPECT_EQ(room_table({{"rooms", Json::array()}}), "There are no rooms.\n");
+  EXPECT_EQ(room_text(made).find("saved"), std::string::npos);
+  made["saved"] = false;
+  EXPECT_NE(room_text(made).find("cannot be saved: it is lost when nginx is restarted"), std::string::npos);
 }
 
 TEST(RoomView, FitsItsColumns) {

@@ -14,6 +14,7 @@ export interface Room {
   mode: Mode;
   inside: number;
   reserved: number; // places kept for those who were inside before a restart
+  saved: boolean; // what operators changed
   granted: number;
   waiting: number;
   admitted_total: number;
@@ -40,6 +41,7 @@ export interface Queue {
   totals: Record<string, number>;
   waits: Waits;
   bad_costs: number;
+  saved: boolean;
   settings: Record<string, Value>;
   file: Record<string, Value>;
   fixed: Record<string, number | string[]>;

@@ -6,6 +6,7 @@ import { many } from "./format.ts";
 import { Note } from "./parts.tsx";
 
 export interface Owner {
+  saved: boolean; // what operators changed
   settings: Record<string, unknown>;
   file: Record<string, unknown>;
 }
@@ -97,7 +98,11 @@ export function SettingsForm<T extends Owner>({ path, answer, groups, inFile, ef
       const saved = await call<T>("PUT", path, body satisfies Record<string, Value>, etag);
       setTexts({});
       setBase(saved);
-      setSaid(`${many(count, "change")} saved: in effect now.`);
+      setSaid(
+        saved.data.saved
+          ? `${many(count, "change")} saved: in effect now.`
+          : `${many(count, "change")} in effect now, but lost when nginx is restarted: the gateway cannot save. Its health tells why.`,
+      );
       onSaved(saved);
     } catch (error) {
       setProblem(error instanceof Problem ? error : new Problem(0, explain(error)));

@@ -14,7 +14,8 @@ import pytest
 from harness.command import COMMAND, clean_environment
 from harness.http1 import request
 from harness.limits import scaled, wait_until
-from harness.nginx import ROOT, free_port, processes_of
+from harness.built import ROOT
+from harness.nginx import free_port, processes_of
 from harness.stores import Connection
 from harness.visitor import Visitor
 

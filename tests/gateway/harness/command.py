@@ -9,10 +9,10 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from .built import COMMAND, MODULE
 from .limits import scaled, wait_until
-from .nginx import BAD_LINE, MODULE, NGINX, ROOT, SANITIZER, environment, free_port, processes_of
+from .nginx import BAD_LINE, NGINX, SANITIZER, environment, free_port, processes_of
 
-COMMAND = Path(os.environ.get("FAIRWAY_COMMAND", ROOT / "build/fairway")).resolve()
 
 
 def clean_environment(**values):

@@ -13,11 +13,10 @@ import time
 from pathlib import Path
 
 from . import metrics as prometheus
+from .built import MODULE
 from .http1 import request
 from .limits import PRELOAD, scaled, wait_until
 
-ROOT = Path(__file__).resolve().parents[3]
-MODULE = Path(os.environ.get("FAIRWAY_MODULE", ROOT / "build/ngx_http_fairway_module.so")).resolve()
 NGINX = shutil.which(os.environ.get("FAIRWAY_NGINX", "nginx"), path=os.environ["PATH"] + ":/usr/sbin")
 UNDER = tuple(os.environ.get("FAIRWAY_NGINX_UNDER", "").split())
 SANITIZER = re.compile(r"Sanitizer|runtime error|^==\d+== .*(Invalid|uninitialised|definitely lost: [1-9]|overlap)")

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from harness.built import ROOT
 from harness.command import COMMAND, clean_environment
 from harness.http1 import request
 from harness.limits import scaled, wait_until
-from harness.built import ROOT
 from harness.nginx import free_port, processes_of
 from harness.stores import Connection
 from harness.visitor import Visitor

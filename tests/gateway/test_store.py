@@ -7,8 +7,8 @@ import socket
 
 import pytest
 
-from harness.limits import wait_until
 from harness.built import ROOT as ROOT_FOLDER
+from harness.limits import wait_until
 from harness.shared_rooms import QUICK, one_keys_file
 from harness.visitor import Visitor
 

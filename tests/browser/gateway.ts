@@ -1,5 +1,7 @@
 // What a scenario needs from a gateway. The scripted one is in fake.ts; with GATEWAY_URL set (an address that a room with a small
 // capacity covers, and that nobody else uses) the scenarios run against a real one.
+import http from "node:http";
+
 export interface Gateway {
   readonly url: string;
   fill(ahead: number): Promise<void>; // the room is full, and so many wait before whoever comes next
@@ -12,17 +14,30 @@ type Cookies = Map<string, string>;
 
 const mostSessions = 200;
 
-function keep(cookies: Cookies, response: Response): void {
-  for (const line of response.headers.getSetCookie()) {
-    const [pair = ""] = line.split(";");
-    const at = pair.indexOf("=");
-    cookies.set(pair.slice(0, at), pair.slice(at + 1));
-  }
+interface Answer {
+  status: number;
+  text: string;
 }
 
-function request(url: string, cookies: Cookies, method = "GET"): Promise<Response> {
+// What it sets goes into `cookies`. By hand: Debian's Node.js cannot tell several Set-Cookie of a fetch apart.
+function request(url: string, cookies: Cookies, method = "GET"): Promise<Answer> {
   const cookie = [...cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-  return fetch(url, { method, redirect: "manual", headers: { Accept: "application/json", ...(cookie ? { Cookie: cookie } : {}) } });
+  return new Promise((resolve, reject) => {
+    const sent = http.request(url, { method, headers: { Accept: "application/json", ...(cookie ? { Cookie: cookie } : {}) } }, (response) => {
+      for (const line of response.headers["set-cookie"] ?? []) {
+        const [pair = ""] = line.split(";");
+        const at = pair.indexOf("=");
+        cookies.set(pair.slice(0, at), pair.slice(at + 1));
+      }
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (part: string) => (text += part));
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
+      response.on("error", reject);
+    });
+    sent.on("error", reject);
+    sent.end();
+  });
 }
 
 export class RealGateway implements Gateway {
@@ -36,11 +51,10 @@ export class RealGateway implements Gateway {
     while (this.ahead.length < ahead + 1) {
       if (this.inside.length + this.ahead.length > mostSessions) throw new Error(`${this.url}: no line after ${mostSessions} sessions`);
       const cookies: Cookies = new Map();
-      keep(cookies, await request(this.url, cookies)); // a ticket
+      await request(this.url, cookies); // a ticket
       const entered = await request(this.url, cookies);
-      keep(cookies, entered);
       if (entered.status === 429) {
-        this.room = ((await entered.json()) as { room: string }).room;
+        this.room = (JSON.parse(entered.text) as { room: string }).room;
         this.ahead.push(cookies);
       } else {
         this.inside.push(cookies);

@@ -11,6 +11,7 @@ import statistics
 import time
 
 from gateway_pairs import Server
+from room_gateway import APPLICATION
 
 from harness.http1 import request
 from harness.operator import CONSOLE
@@ -65,8 +66,7 @@ class Room:
                 return
             self.admitted += 1
             self.judge(shown)
-            mean = STAY
-            stay = min(self.chance.paretovariate(1.5) * mean / 3, 100 * mean) if self.service == "heavy-tailed" else self.chance.expovariate(1 / mean)
+            stay = min(self.chance.paretovariate(1.5) * STAY / 3, 100 * STAY) if self.service == "heavy-tailed" else self.chance.expovariate(1 / STAY)
             while stay > 0:
                 await asyncio.sleep(min(stay, 30))
                 stay -= 30
@@ -113,8 +113,7 @@ def run(pairs, seconds):
     names = [(service, leavers, f"{service}-{leavers}") for service in SERVICES for leavers in LEAVERS]
     rooms = " ".join(f"waiting_room {name} {{ {SERVICES[service]}; session_timeout 30m; entries_per_ip off; }}" for service, _, name in names)
     locations = " ".join(f"location /{name}/ {{ waiting_room {name}; proxy_pass http://app/; }}" for _, _, name in names)
-    application = 'server { listen unix:@PREFIX@/app.sock; location / { default_type text/plain; return 200 "ok\\n"; } }'
-    with Server(application, core=None) as app, Server(GATEWAY, core=None, workers=2, rooms=rooms, locations=locations, app=app.prefix / "app.sock") as server:
+    with Server(APPLICATION, core=None) as app, Server(GATEWAY, core=None, workers=2, rooms=rooms, locations=locations, app=app.prefix / "app.sock") as server:
 
         async def everybody():
             made = [Room(service, leavers, server) for service, leavers, _ in names]
@@ -130,4 +129,3 @@ def run(pairs, seconds):
         tenths = statistics.quantiles(room.errors, n=10)
         lines.append(f"| {room.service} | {room.leavers:.0%} | {statistics.median(room.errors):.1%} | {tenths[8]:.0%} | {len(room.errors)} | {room.admitted} | {room.left} | at most 20 % |")
     return [*lines, ""]
-

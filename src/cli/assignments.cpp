@@ -7,13 +7,13 @@
 #include <string_view>
 
 #include "cli/failure.h"
+#include "operate/settings_json.h"
 
 namespace fairway::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::size_t kMostPlaces = 16;  // of one room, as the API has it
 constexpr std::array<std::string_view, 3> kCounts{"capacity", "max_waiting", "page_status"};
 
 Json value_of(std::string_view key, const std::string& text) {
@@ -43,7 +43,8 @@ Json parse_assignments(const std::vector<std::string>& texts) {
 }
 
 Json parse_attachments(const std::vector<std::string>& texts) {
-  if (texts.size() > kMostPlaces) throw UsageError("a room can be attached to at most " + std::to_string(kMostPlaces) + " places");
+  if (texts.size() > operate::kMaxAttachments)
+    throw UsageError("a room can be attached to at most " + std::to_string(operate::kMaxAttachments) + " places");
   Json list = Json::array();
   for (const std::string& text : texts) {
     const std::size_t slash = text.find('/');

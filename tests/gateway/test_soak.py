@@ -7,6 +7,7 @@ import collections
 import itertools
 import os
 import random
+import signal
 import time
 
 import pytest
@@ -205,7 +206,7 @@ class Chaos:
             gateway.kill_worker()
         elif kind == "storm":
             for _ in range(4):
-                gateway.process.send_signal(1)
+                gateway.process.send_signal(signal.SIGHUP)
                 time.sleep(0.05)
             gateway.reload()
         elif kind == "operator":

@@ -111,15 +111,10 @@ void write_memory_store(MetricsText& text, Worker& worker, std::span<const Room>
   text.family("fairway_store_calls_total", "counter", "Calls of the store: answered, and operations it had no memory for.");
   text.sample({{"result", "ok"}}, calls);
   text.sample({{"result", "full"}}, full);
-  std::size_t free = 0;
-  {
-    const Lock lock(worker.zone());
-    free = worker.shared().store->free_for_sessions();
-  }
   text.family("fairway_store_memory_bytes", "gauge", "Size of the memory store.");
   text.sample({}, worker.conf().memory);
   text.family("fairway_store_memory_free_bytes", "gauge", "Of which sessions can still take so many.");
-  text.sample({}, free);
+  text.sample({}, worker.free_memory());
 }
 
 void write_tokens(MetricsText& text, const Shared& shared) {

@@ -19,11 +19,7 @@ void about_memory(Worker& worker, std::vector<Warning>& all) {
   if (worker.store() != nullptr) {
     return;
   }
-  std::size_t free = 0;
-  {
-    const Lock lock(worker.zone());
-    free = worker.shared().store->free_for_sessions();
-  }
+  const std::size_t free = worker.free_memory();
   const std::size_t size = worker.conf().memory;
   const bool was_full = lately(worker.shared().last_full_log.load(std::memory_order_relaxed), ngx_time());
   if (free < size / kNearlyFull || was_full) {

@@ -66,6 +66,8 @@ class Worker {
   bool clean_store() noexcept;
   // Whether the memory store can hold one more room; a shared one says so when it is asked.
   bool fits_room() noexcept;
+  // Bytes of the memory store that sessions can still take. Not with a shared store.
+  std::size_t free_memory() noexcept;
   // False: more than allowed. `refund` takes a counted entry back.
   bool allow_poll(const RoomConf& room, const Sid& sid) noexcept;
   bool allow_entry(const RoomConf& room, const sockaddr* address) noexcept;

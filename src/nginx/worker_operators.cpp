@@ -96,6 +96,11 @@ bool Worker::fits_room() noexcept {
   return store_ != nullptr || shared().store->fits_room(ngx_pid);
 }
 
+std::size_t Worker::free_memory() noexcept {
+  const Lock lock(zone_);
+  return shared().store->free_for_sessions();
+}
+
 bool Worker::clean_store() noexcept {
   const Lock lock(zone_);
   return store_ != nullptr || shared().store->clean(ngx_pid);
